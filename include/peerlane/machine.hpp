@@ -1,0 +1,115 @@
+#pragma once
+/// What a machine is, as far as somebody told us: devices, directed pairs, host memory, and where known the graph that joins
+/// them. A plain value: it compares, prints and has a JSON form (`peerlane.machine/1`). Unknown is an empty optional, never 0.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <peerlane/graph.hpp>
+
+namespace peerlane {
+
+/// How two devices are joined, worst first. NV and XGMI are fabrics of the vendors; the others are words of `nvidia-smi topo`:
+/// PIX one PCI bridge, PXB several, PHB a host bridge, NODE between host bridges of a NUMA node, SYS between NUMA nodes.
+enum class PathClass : std::uint8_t { unknown, sys, node, phb, pxb, pix, xgmi, nv };
+
+struct Device {
+    int id = 0;                              ///< ordinal in this machine
+    std::optional<std::string> model;        ///< as the vendor prints it, "NVIDIA H200"
+    std::optional<std::string> bus;          ///< lower case, domain of at least four digits: "0000:01:00.0"
+    std::optional<std::string> uuid;         ///< "GPU-..."
+    std::optional<int> numa;                 ///< NUMA node of the host that is nearest
+    std::optional<std::string> numa_text;    ///< as printed where it is no single number ("0-1")
+    std::optional<std::string> cpu_affinity; ///< list of CPUs as printed
+    std::optional<int> compute_capability;   ///< major * 10 + minor
+    std::optional<std::uint64_t> memory_bytes;
+    std::optional<int> pcie_generation;      ///< of its own link, 3 = 8 GT/s
+    std::optional<int> pcie_width;           ///< lanes
+    std::optional<int> nvlinks;              ///< links whose state answers, all targets together
+    std::optional<bool> mig;                 ///< partitioned into instances
+    int mig_instances = 0;
+    friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// One answer of the driver to "may accessor reach owner": the status word ("OK", "CNS", "GNS", "TNS", "NS", "DR", "U").
+struct Claims {
+    std::optional<std::string> read, write, nvlink, atomics, pcie;
+    friend bool operator==(const Claims&, const Claims&) = default;
+};
+
+/// Rates that somebody measured, GB/s = 1e9 bytes/s of one direction unless said otherwise. "write": bytes go from accessor to
+/// owner; "read": from owner to accessor.
+struct Measured {
+    std::optional<double> write_gbs, read_gbs;         ///< copy engine, peer access on
+    std::optional<double> write_sm_gbs, read_sm_gbs;   ///< by kernel
+    std::optional<double> staged_gbs;                  ///< peer access off, accessor to owner
+    std::optional<double> bidirectional_gbs;           ///< both directions at once, sum
+    std::optional<double> bidirectional_staged_gbs;    ///< the same with peer access off
+    std::optional<double> latency_s, staged_latency_s; ///< one small access or copy
+    [[nodiscard]] bool empty() const { return *this == Measured{}; }
+    friend bool operator==(const Measured&, const Measured&) = default;
+};
+
+/// One directed pair: `accessor` reaches into memory of `owner`.
+struct Pair {
+    int accessor = 0;
+    int owner = 0;
+    PathClass path = PathClass::unknown;
+    std::optional<int> nvlinks;             ///< links that join the two, through switches too
+    std::optional<double> nominal_gbs;      ///< one direction; null when generation or width is not known
+    std::optional<bool> claim;              ///< the driver's (or the test's) yes or no to peer access
+    Claims claims;                          ///< the detailed answers
+    Measured measured;
+    friend bool operator==(const Pair&, const Pair&) = default;
+};
+
+/// Measured rates between one device and the host, GB/s. "loaded": while the other direction was running.
+struct HostRates {
+    int device = 0;
+    std::optional<double> to_device_gbs, from_device_gbs, to_device_loaded_gbs, from_device_loaded_gbs;
+    friend bool operator==(const HostRates&, const HostRates&) = default;
+};
+
+/// Something worth knowing about the input; `code` is one of the list in docs/findings (section Reading).
+struct Notice {
+    std::string code, file;
+    int line = 0;  ///< 1-based; 0 when no line applies
+    std::string text;
+    friend bool operator==(const Notice&, const Notice&) = default;
+};
+
+struct Origin {
+    std::string kind;                  ///< "live", "file", "named", "grammar"
+    std::vector<std::string> files;
+    std::optional<bool> virtualized;   ///< a guest's view
+    std::string name;                  ///< of a named machine
+    std::string source;                ///< where its facts come from
+    friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+struct Machine {
+    Origin origin;
+    std::vector<Device> devices;       ///< sorted by id, ids 0 .. n-1
+    std::vector<Pair> pairs;           ///< every ordered pair of different devices, sorted by accessor, then owner
+    std::vector<HostRates> host;       ///< may be empty
+    Graph graph;                       ///< may be empty: then only the pairs are known
+    std::vector<Notice> notices;
+    friend bool operator==(const Machine&, const Machine&) = default;
+
+    /// nullptr when there is no such directed pair.
+    [[nodiscard]] const Pair* pair(int accessor, int owner) const;
+    [[nodiscard]] Pair* pair(int accessor, int owner);
+    [[nodiscard]] const Device* device(int id) const;
+};
+
+/// "NV", "XGMI", "PIX", "PXB", "PHB", "NODE", "SYS", "UNKNOWN".
+const char* to_string(PathClass path);
+/// Reads the words above in any case, and the old "SOC" (today SYS). Not "NV18": the count is the reader's business.
+std::optional<PathClass> parse_path_class(const std::string& word);
+
+/// Adds every missing ordered pair, sorts devices and pairs. Readers end with it.
+void complete_pairs(Machine& machine);
+
+}  // namespace peerlane
