@@ -1,0 +1,63 @@
+#include <fmt/format.h>
+
+#include "machine/read/reader.hpp"
+#include "machine/read/text.hpp"
+
+namespace peerlane::read {
+
+// One line each: { format, recognizes, read }. The order matters only where two formats share a word; the more special
+// first.
+const std::vector<Reader>& readers() {
+    static const std::vector<Reader> table{};
+    return table;
+}
+
+namespace {
+
+/// A file written by a shell that saves UTF-16 is turned into UTF-8; anything beyond ASCII becomes '?': no table needs
+/// it.
+std::string from_utf16(std::string_view text, bool big_endian) {
+    std::string out;
+    out.reserve(text.size() / 2);
+    for (std::size_t at = 2; at + 1 < text.size(); at += 2) {
+        auto const low = static_cast<unsigned char>(text[at + (big_endian ? 1 : 0)]);
+        auto const high = static_cast<unsigned char>(text[at + (big_endian ? 0 : 1)]);
+        out += high == 0 && low < 0x80 ? static_cast<char>(low) : '?';
+    }
+    return out;
+}
+
+}  // namespace
+
+Machine read_machine(const Source& source) {
+    if (source.text.substr(0, 2) == "\xff\xfe" || source.text.substr(0, 2) == "\xfe\xff") {
+        auto const text = from_utf16(source.text, source.text[0] == '\xfe');
+        return read_machine({source.name, text});
+    }
+    if (trimmed(source.text.substr(0, 4096)).empty() &&
+        source.text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+        refuse(source, 0, "the file is empty");
+    }
+    if (auto const nul = source.text.substr(0, 65536).find('\0'); nul != std::string_view::npos) {
+        refuse(source, line_at(source.text, nul), "this is binary data, not a description of a machine");
+    }
+    for (auto const& reader : readers()) {
+        if (reader.recognizes(source.text)) {
+            auto machine = reader.read(source);
+            if (machine.origin.kind.empty()) {
+                machine.origin.kind = "file";
+            }
+            if (machine.origin.files.empty()) {
+                machine.origin.files.emplace_back(source.name);
+            }
+            return machine;
+        }
+    }
+    std::string known;
+    for (auto const& reader : readers()) {
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", reader.format);
+    }
+    refuse(source, 0, "no known description of a machine; looked for: " + known);
+}
+
+}  // namespace peerlane::read
