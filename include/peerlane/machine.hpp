@@ -28,6 +28,9 @@ struct Device {
     std::optional<int> pcie_generation;      ///< of its own link, 3 = 8 GT/s
     std::optional<int> pcie_width;           ///< lanes
     std::optional<int> nvlinks;              ///< links whose state answers, all targets together
+    std::vector<int> inactive_nvlinks;       ///< numbers of the links that a list names as inactive
+    std::optional<double> nvlink_gbs;        ///< one NVLink, one direction, as the management tool prints it
+    std::optional<std::string> nvlink_state; ///< "active", "inactive" (all of them), "refused-mig", "unsupported"
     std::optional<bool> mig;                 ///< partitioned into instances
     int mig_instances = 0;
     friend bool operator==(const Device&, const Device&) = default;
