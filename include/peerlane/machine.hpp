@@ -11,6 +11,9 @@
 
 namespace peerlane {
 
+/// More devices than any machine has; readers refuse beyond it, so that no input can ask for unbounded pairs.
+inline constexpr int most_devices = 512;
+
 /// How two devices are joined, worst first. NV and XGMI are fabrics of the vendors; the others are words of `nvidia-smi topo`:
 /// PIX one PCI bridge, PXB several, PHB a host bridge, NODE between host bridges of a NUMA node, SYS between NUMA nodes.
 enum class PathClass : std::uint8_t { unknown, sys, node, phb, pxb, pix, xgmi, nv };
@@ -22,7 +25,8 @@ struct Device {
     std::optional<std::string> uuid;         ///< "GPU-..."
     std::optional<int> numa;                 ///< NUMA node of the host that is nearest
     std::optional<std::string> numa_text;    ///< as printed where it is no single number ("0-1")
-    std::optional<std::string> cpu_affinity; ///< list of CPUs as printed
+    std::optional<std::string> cpu_affinity; ///< list of CPUs, "0-23,48-71"
+    std::optional<int> memory_numa;          ///< NUMA node that its own memory is, where the host sees it as one
     std::optional<int> compute_capability;   ///< major * 10 + minor
     std::optional<std::uint64_t> memory_bytes;
     std::optional<int> pcie_generation;      ///< of its own link, 3 = 8 GT/s
@@ -75,6 +79,14 @@ struct HostRates {
     friend bool operator==(const HostRates&, const HostRates&) = default;
 };
 
+/// A network adapter and how near it is to each device. Its number says nothing about whose neighbour it is.
+struct Nic {
+    std::string name;                        ///< "mlx5_0"; as the input calls it
+    std::optional<std::string> bus;
+    std::vector<PathClass> paths;            ///< to devices[0], devices[1], ...; unknown where the input does not say
+    friend bool operator==(const Nic&, const Nic&) = default;
+};
+
 /// Something worth knowing about the input; `code` is one of the list in docs/findings (section Reading).
 struct Notice {
     std::string code, file;
@@ -97,6 +109,7 @@ struct Machine {
     std::vector<Device> devices;       ///< sorted by id, ids 0 .. n-1
     std::vector<Pair> pairs;           ///< every ordered pair of different devices, sorted by accessor, then owner
     std::vector<HostRates> host;       ///< may be empty
+    std::vector<Nic> nics;             ///< may be empty
     Graph graph;                       ///< may be empty: then only the pairs are known
     std::vector<Notice> notices;
     friend bool operator==(const Machine&, const Machine&) = default;
@@ -112,7 +125,8 @@ const char* to_string(PathClass path);
 /// Reads the words above in any case, and the old "SOC" (today SYS). Not "NV18": the count is the reader's business.
 std::optional<PathClass> parse_path_class(const std::string& word);
 
-/// Adds every missing ordered pair, sorts devices and pairs. Readers end with it.
+/// Adds every missing ordered pair, sorts devices and pairs, and lets every NIC have a path to every device. Readers end with it.
+/// Throws std::invalid_argument when ids are not 0 .. n-1, a pair is outside, doubled or of one device, or there are too many.
 void complete_pairs(Machine& machine);
 
 }  // namespace peerlane
