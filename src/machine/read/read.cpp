@@ -2,13 +2,16 @@
 
 #include "machine/read/reader.hpp"
 #include "machine/read/text.hpp"
+#include "machine/read/topo_matrix.hpp"
 
 namespace peerlane::read {
 
 // One line each: { format, recognizes, read }. The order matters only where two formats share a word; the more special
 // first.
 const std::vector<Reader>& readers() {
-    static const std::vector<Reader> table{};
+    static const std::vector<Reader> table{
+        {"nvidia-smi topo -m", is_topo_matrix, read_topo_matrix},
+    };
     return table;
 }
 
