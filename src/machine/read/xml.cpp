@@ -1,0 +1,133 @@
+#include "machine/read/xml.hpp"
+
+#include <fmt/format.h>
+
+#include "machine/read/text.hpp"
+
+namespace peerlane::read {
+namespace {
+
+constexpr std::size_t largest_text = std::size_t{64} << 20;
+constexpr int deepest = 1000;
+constexpr int most_elements = 1'000'000;
+constexpr int most_attributes = 4'000'000;
+
+struct Bounds {
+    const Source& source;
+    std::string_view text;
+    std::size_t at = 0;
+    int depth = 0, elements = 0, attributes = 0;
+
+    [[nodiscard]] bool starts(std::string_view word) const { return text.substr(at, word.size()) == word; }
+    /// Moves behind the next `end`; to the end of the text when there is none (the parser will say so).
+    void skip_past(std::string_view end) {
+        auto const found = text.find(end, at);
+        at = found == std::string_view::npos ? text.size() : found + end.size();
+    }
+    void doctype() {
+        auto const begin = at;
+        char quote = 0;
+        for (; at < text.size(); ++at) {
+            auto const c = text[at];
+            if (quote != 0) {
+                quote = c == quote ? '\0' : quote;
+            } else if (c == '"' || c == '\'') {
+                quote = c;
+            } else if (c == '[') {
+                refuse(source, line_at(text, begin), "a DOCTYPE with definitions of its own is not accepted");
+            } else if (c == '>') {
+                ++at;
+                return;
+            }
+        }
+    }
+    void element() {
+        auto const begin = at;
+        char quote = 0;
+        for (++at; at < text.size(); ++at) {
+            auto const c = text[at];
+            if (quote != 0) {
+                quote = c == quote ? '\0' : quote;
+            } else if (c == '"' || c == '\'') {
+                quote = c;
+                ++attributes;
+            } else if (c == '>') {
+                break;
+            }
+        }
+        if (at >= text.size() || text[at - 1] != '/') {
+            ++depth;
+        }
+        ++elements;
+        if (depth > deepest) {
+            refuse(source, line_at(text, begin), fmt::format("XML nested more than {} levels", deepest));
+        }
+        if (elements > most_elements || attributes > most_attributes) {
+            refuse(source, line_at(text, begin), "more elements or attributes than any machine needs");
+        }
+    }
+    void check() {
+        while ((at = text.find('<', at)) != std::string_view::npos) {
+            if (starts("<!--")) {
+                at += 4;
+                skip_past("-->");
+            } else if (starts("<![CDATA[")) {
+                skip_past("]]>");
+            } else if (starts("<?")) {
+                skip_past("?>");
+            } else if (starts("<!")) {
+                doctype();
+            } else if (starts("</")) {
+                --depth;
+                skip_past(">");
+            } else {
+                element();
+            }
+        }
+    }
+};
+
+}  // namespace
+
+void parse_xml(const Source& source, pugi::xml_document& document) {
+    if (source.text.size() > largest_text) {
+        refuse(source, 0, "more than 64 MiB of XML: no machine is described so");
+    }
+    Bounds{source, source.text}.check();
+    auto const result = document.load_buffer(source.text.data(), source.text.size());
+    if (!result) {
+        refuse(source, line_at(source.text, static_cast<std::size_t>(result.offset)),
+               fmt::format("broken XML: {}", result.description()));
+    }
+}
+
+int line_of(const Source& source, const pugi::xml_node& node) {
+    auto const offset = node.offset_debug();
+    return offset < 0 ? 0 : line_at(source.text, static_cast<std::size_t>(offset));
+}
+
+std::string_view root_element(std::string_view text) {
+    std::size_t at = text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0;
+    while (true) {
+        at = text.find_first_not_of(" \t\r\n", at);
+        if (at == std::string_view::npos || text[at] != '<') {
+            return {};
+        }
+        auto const rest = text.substr(at);
+        std::string_view const end = rest.substr(0, 4) == "<!--" ? "-->"
+                                     : rest.substr(0, 2) == "<?" ? "?>"
+                                     : rest.substr(0, 2) == "<!" ? ">"
+                                                                 : "";
+        if (end.empty()) {
+            auto const length = rest.find_first_of(" \t\r\n/>", 1);
+            return rest.substr(1, length == std::string_view::npos ? length : length - 1);
+        }
+        at = text.find(end, at + 2);
+        if (at == std::string_view::npos) {
+            return {};
+        }
+        at += end.size();
+    }
+}
+
+}  // namespace peerlane::read
