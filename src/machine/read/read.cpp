@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "machine/read/own_json.hpp"
 #include "machine/read/reader.hpp"
 #include "machine/read/text.hpp"
 #include "machine/read/topo_matrix.hpp"
@@ -10,6 +11,7 @@ namespace peerlane::read {
 // first.
 const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
+        {"peerlane.machine/1", is_own_json, read_own_json},
         {"nvidia-smi topo -m", is_topo_matrix, read_topo_matrix},
     };
     return table;
