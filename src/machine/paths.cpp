@@ -39,8 +39,8 @@ std::vector<int> reach(const Graph& graph, const std::vector<std::vector<int>>& 
         }
         for (auto const index : out[at(here)]) {
             auto const& link = graph.links[at(index)];
-            bool const wanted = link.kind == LinkKind::pcie || link.kind == LinkKind::memory ||
-                                link.kind == LinkKind::interconnect || link.kind == LinkKind::network;
+            bool const wanted =
+                link.kind == LinkKind::pcie || link.kind == LinkKind::memory || link.kind == LinkKind::interconnect;
             if (wanted && link.to != a && by[at(link.to)] < 0) {
                 by[at(link.to)] = index;
                 queue.push_back(link.to);

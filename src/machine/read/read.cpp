@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "machine/read/nccl_xml.hpp"
 #include "machine/read/own_json.hpp"
 #include "machine/read/reader.hpp"
 #include "machine/read/text.hpp"
@@ -12,6 +13,7 @@ namespace peerlane::read {
 const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
         {"peerlane.machine/1", is_own_json, read_own_json},
+        {"NCCL or RCCL topology XML", is_nccl_xml, read_nccl_xml},
         {"nvidia-smi topo -m", is_topo_matrix, read_topo_matrix},
     };
     return table;

@@ -12,6 +12,7 @@ namespace peerlane::read {
 namespace {
 
 constexpr std::size_t most_lines = 1'000'000;
+constexpr std::size_t most_notices = 1000;
 
 bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
@@ -204,7 +205,11 @@ void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_
 }
 
 void add_notice(Machine& machine, const Source& source, const char* code, int line, std::string text) {
-    machine.notices.push_back({code, std::string(source.name), line, std::move(text)});
+    if (machine.notices.size() < most_notices) {
+        machine.notices.push_back({code, std::string(source.name), line, std::move(text)});
+    } else if (machine.notices.size() == most_notices) {
+        machine.notices.push_back({"more", std::string(source.name), line, "more notices like these are left out"});
+    }
 }
 
 void refuse(const Source& source, int line, std::string reason) {
@@ -282,6 +287,18 @@ std::optional<int> small_number(std::string_view text) {
 int line_at(std::string_view text, std::size_t offset) {
     offset = std::min(offset, text.size());
     return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+}
+
+int LineCounter::line(std::size_t offset) {
+    offset = std::min(offset, text_.size());
+    if (offset < last_) {
+        last_ = 0;
+        line_ = 1;
+    }
+    line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(last_),
+                                         text_.begin() + static_cast<std::ptrdiff_t>(offset), '\n'));
+    last_ = offset;
+    return line_;
 }
 
 std::optional<std::string> bus_address(std::string_view text) {

@@ -37,6 +37,7 @@ std::vector<Line> plain_lines(const Source& source);
 void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_t last, const Source& source,
                    Machine& machine);
 
+/// After a thousand notices of one file a last one says that there were more.
 void add_notice(Machine& machine, const Source& source, const char* code, int line, std::string text);
 [[noreturn]] void refuse(const Source& source, int line, std::string reason);
 
@@ -54,6 +55,18 @@ bool all_digits(std::string_view text);
 std::optional<int> small_number(std::string_view text);
 /// Line of a byte offset, 1-based.
 int line_at(std::string_view text, std::size_t offset);
+
+/// The same for many offsets that mostly grow: counts on from the last one.
+class LineCounter {
+  public:
+    explicit LineCounter(std::string_view text) : text_(text) {}
+    int line(std::size_t offset);
+
+  private:
+    std::string_view text_;
+    std::size_t last_ = 0;
+    int line_ = 1;
+};
 
 /// "00000000:1A:00.0", "0000:1a:00.0", "1a:00.0" or "0x..." -> "0000:1a:00.0"; a domain longer than four digits keeps
 /// what it needs. Empty when it is no PCI address.
