@@ -2,6 +2,15 @@
 
 #include "machine/read/nccl_xml.hpp"
 #include "machine/read/own_json.hpp"
+#include "machine/read/topo_p2p.hpp"
+#include "machine/read/p2p_bandwidth.hpp"
+#include "machine/read/nvlink_status.hpp"
+#include "machine/read/nvlink_remote.hpp"
+#include "machine/read/nvidia_smi_list.hpp"
+#include "machine/read/nvbandwidth_text.hpp"
+#include "machine/read/nvbandwidth_json.hpp"
+#include "machine/read/hwloc_xml.hpp"
+#include "machine/read/hwloc_console.hpp"
 #include "machine/read/reader.hpp"
 #include "machine/read/text.hpp"
 #include "machine/read/topo_matrix.hpp"
@@ -14,7 +23,16 @@ const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
         {"peerlane.machine/1", is_own_json, read_own_json},
         {"NCCL or RCCL topology XML", is_nccl_xml, read_nccl_xml},
+        {"hwloc XML", recognizes_hwloc_xml, read_hwloc_xml},
+        {"nvbandwidth JSON", recognizes_nvbandwidth_json, read_nvbandwidth_json},
         {"nvidia-smi topo -m", is_topo_matrix, read_topo_matrix},
+        {"nvidia-smi topo -p2p", recognizes_topo_p2p, read_topo_p2p},
+        {"p2pBandwidthLatencyTest", recognizes_p2p_bandwidth, read_p2p_bandwidth},
+        {"nvbandwidth", recognizes_nvbandwidth_text, read_nvbandwidth_text},
+        {"nvidia-smi nvlink -R", recognizes_nvlink_remote, read_nvlink_remote},
+        {"nvidia-smi nvlink -s", recognizes_nvlink_status, read_nvlink_status},
+        {"nvidia-smi -L", recognizes_nvidia_smi_list, read_nvidia_smi_list},
+        {"lstopo text", recognizes_hwloc_console, read_hwloc_console},
     };
     return table;
 }
