@@ -21,6 +21,7 @@ inline constexpr int not_ready = 600;
 inline constexpr int illegal_address = 700;
 inline constexpr int peer_access_already_enabled = 704;
 inline constexpr int peer_access_not_enabled = 705;
+inline constexpr int launch_timeout = 702;
 inline constexpr int too_many_peers = 711;
 inline constexpr int not_supported = 801;
 inline constexpr int capture_unsupported = 900;
@@ -33,10 +34,10 @@ class Error : public std::runtime_error {
   public:
     struct Info {
         int code = code::unknown;
-        std::string call;      ///< "cudaMemcpyPeerAsync"
-        int accessor = -1;     ///< -1 when no device is concerned
+        std::string call;   ///< "cudaMemcpyPeerAsync"
+        int accessor = -1;  ///< -1 when no device is concerned
         int owner = -1;
-        std::string cure;      ///< what to do, a sentence
+        std::string cure;  ///< what to do, a sentence
         bool sticky = false;
     };
     explicit Error(Info info);

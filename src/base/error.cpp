@@ -6,24 +6,44 @@ namespace peerlane {
 
 std::string code_text(int code) {
     switch (code) {
-        case code::success: return "success";
-        case code::invalid_value: return "invalid value";
-        case code::out_of_memory: return "out of memory";
-        case code::no_device: return "no device";
-        case code::invalid_device: return "invalid device";
-        case code::invalid_context: return "invalid context";
-        case code::map_failed: return "mapping failed";
-        case code::peer_access_unsupported: return "peer access unsupported";
-        case code::invalid_handle: return "invalid resource handle";
-        case code::not_ready: return "not ready";
-        case code::illegal_address: return "illegal address";
-        case code::peer_access_already_enabled: return "peer access already enabled";
-        case code::peer_access_not_enabled: return "peer access not enabled";
-        case code::too_many_peers: return "no peer mapping slot left";
-        case code::not_supported: return "not supported";
-        case code::capture_unsupported: return "not permitted while capturing";
-        case code::capture_invalidated: return "capture invalidated";
-        default: return fmt::format("code {}", code);
+        case code::success:
+            return "success";
+        case code::invalid_value:
+            return "invalid value";
+        case code::out_of_memory:
+            return "out of memory";
+        case code::no_device:
+            return "no device";
+        case code::invalid_device:
+            return "invalid device";
+        case code::invalid_context:
+            return "invalid context";
+        case code::map_failed:
+            return "mapping failed";
+        case code::peer_access_unsupported:
+            return "peer access unsupported";
+        case code::invalid_handle:
+            return "invalid resource handle";
+        case code::not_ready:
+            return "not ready";
+        case code::illegal_address:
+            return "illegal address";
+        case code::peer_access_already_enabled:
+            return "peer access already enabled";
+        case code::peer_access_not_enabled:
+            return "peer access not enabled";
+        case code::launch_timeout:
+            return "timeout";
+        case code::too_many_peers:
+            return "no peer mapping slot left";
+        case code::not_supported:
+            return "not supported";
+        case code::capture_unsupported:
+            return "not permitted while capturing";
+        case code::capture_invalidated:
+            return "capture invalidated";
+        default:
+            return fmt::format("code {}", code);
     }
 }
 

@@ -84,8 +84,12 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
     return static_cast<std::uint64_t>(*bytes);
 }
 
-std::string size_text(std::uint64_t bytes) { return size_with(bytes, " "); }
-std::string size_word(std::uint64_t bytes) { return size_with(bytes, ""); }
+std::string size_text(std::uint64_t bytes) {
+    return size_with(bytes, " ");
+}
+std::string size_word(std::uint64_t bytes) {
+    return size_with(bytes, "");
+}
 
 std::optional<double> parse_seconds(std::string_view text) {
     constexpr std::array<Unit, 5> units{{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"µs", 1e-6}, {"ns", 1e-9}}};

@@ -1,6 +1,7 @@
 #pragma once
-/// What a kernel is. One file pair: NAME.cpp holds its meaning (steps) and its footprint, NAME.cu its device code; both include
-/// NAME.hpp, the plain argument struct. Adding one touches no other file: CMake collects the pairs. See README.md beside this.
+/// What a kernel is. One file pair: NAME.cpp holds its meaning (steps) and its footprint, NAME.cu its device code; both
+/// include NAME.hpp, the plain argument struct. Adding one touches no other file: CMake collects the pairs. See
+/// README.md beside this.
 
 #include <coroutine>
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace peerlane {
 
 /// One access that a kernel makes to memory. The simulator carries it out: mapping rules, faults and time apply.
 struct MemoryStep {
-    enum class Kind : std::uint8_t { load, store, copy, fill, check, fetch_add, wait };
+    enum class Kind : std::uint8_t { load, store, copy, fill, check, fetch_add, signal, wait };
     Kind kind = Kind::load;
-    Address to = Address::null;    ///< written (store, copy, fill, fetch_add)
+    Address to = Address::null;    ///< written (store, copy, fill, fetch_add, signal)
     Address from = Address::null;  ///< read (load, copy, check, wait)
     std::uint64_t bytes = 0;       ///< of the range; 1, 2, 4 or 8 for load and store; 4 for fetch_add and wait
     std::uint64_t value = 0;       ///< stored, added, or waited for (at least)
@@ -40,7 +41,9 @@ class KernelSteps {
     struct promise_type {
         MemoryStep step{};
         StepAnswer answer{};
-        KernelSteps get_return_object() { return KernelSteps{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        KernelSteps get_return_object() {
+            return KernelSteps{std::coroutine_handle<promise_type>::from_promise(*this)};
+        }
         std::suspend_always initial_suspend() noexcept { return {}; }
         std::suspend_always final_suspend() noexcept { return {}; }
         void return_void() {}
@@ -102,7 +105,8 @@ struct Kernel {
     Footprint (*footprint)(const void* arguments);
 };
 
-/// Ties an argument struct to its functions: `const Kernel copy_kernel = define_kernel<CopyArguments, steps, touched>("copy")`.
+/// Ties an argument struct to its functions: `const Kernel copy_kernel = define_kernel<CopyArguments, steps,
+/// touched>("copy")`.
 template <class Arguments, KernelSteps (*Meaning)(Arguments), Footprint (*Touched)(const Arguments&)>
 constexpr Kernel define_kernel(const char* name) {
     return {name, sizeof(Arguments), [](const void* a) { return Meaning(*static_cast<const Arguments*>(a)); },
@@ -110,7 +114,9 @@ constexpr Kernel define_kernel(const char* name) {
 }
 
 namespace step {
-inline MemoryStep load(Address from, unsigned bytes) { return {MemoryStep::Kind::load, {}, from, bytes}; }
+inline MemoryStep load(Address from, unsigned bytes) {
+    return {MemoryStep::Kind::load, {}, from, bytes};
+}
 inline MemoryStep store(Address to, std::uint64_t value, unsigned bytes) {
     return {MemoryStep::Kind::store, to, {}, bytes, value};
 }
@@ -123,7 +129,13 @@ inline MemoryStep fill(Address to, std::uint64_t bytes, Pattern pattern, unsigne
 inline MemoryStep check(Address from, std::uint64_t bytes, Pattern expected, Pattern poison) {
     return {MemoryStep::Kind::check, {}, from, bytes, 0, expected, poison};
 }
-inline MemoryStep fetch_add(Address at, std::uint32_t value) { return {MemoryStep::Kind::fetch_add, at, {}, 4, value}; }
+inline MemoryStep fetch_add(Address at, std::uint32_t value) {
+    return {MemoryStep::Kind::fetch_add, at, {}, 4, value};
+}
+/// A flag set for others to see: a 32-bit store with release order at system scope.
+inline MemoryStep signal(Address at, std::uint32_t value) {
+    return {MemoryStep::Kind::signal, at, {}, 4, value};
+}
 inline MemoryStep wait(Address at, std::uint32_t at_least, double budget_s) {
     return {MemoryStep::Kind::wait, {}, at, 4, at_least, {}, {}, 4, budget_s};
 }

@@ -1,0 +1,45 @@
+#pragma once
+/// A machine that is not there: the same driver interface over a virtual clock.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <peerlane/driver.hpp>
+#include <peerlane/fault.hpp>
+#include <peerlane/machine.hpp>
+
+namespace peerlane {
+
+namespace sim {
+struct Figures;
+}
+
+/// A machine and the figures of its simulation (src/driver/sim/figures.hpp). A value.
+class SimulatedMachine {
+  public:
+    /// Figures by default. The machine may lack a graph: a plausible one is made from its path classes.
+    explicit SimulatedMachine(Machine machine);
+    /// Figures from the key "simulation" of the machine's own document. Throws InputError that names `file`.
+    SimulatedMachine(Machine machine, std::string_view machine_json, const std::string& file);
+    [[nodiscard]] const Machine& machine() const { return machine_; }
+    [[nodiscard]] const sim::Figures& figures() const { return *figures_; }
+
+  private:
+    Machine machine_;
+    std::shared_ptr<const sim::Figures> figures_;
+};
+
+struct SimOptions {
+    std::vector<Fault> faults{};
+    std::uint64_t seed = 1;  ///< of what memory holds before it is written
+};
+
+/// Throws std::invalid_argument for a machine without devices or a fault that names a device it lacks. Safe to use from several
+/// threads, each with a clock of its own; with one thread, equal calls give equal results and times, bit for bit. A wait that
+/// nothing can end throws Error 702 instead of hanging.
+std::unique_ptr<Driver> open_simulated(const SimulatedMachine& machine, const SimOptions& options = {});
+
+}  // namespace peerlane

@@ -1,0 +1,198 @@
+// Kernels at work: each access they make goes through the mapping rules, the faults and the clock.
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "driver/sim/live.hpp"
+
+namespace peerlane::sim {
+namespace {
+
+using Kind = MemoryStep::Kind;
+
+bool writes(Kind kind) {
+    return kind == Kind::store || kind == Kind::copy || kind == Kind::fill || kind == Kind::fetch_add ||
+           kind == Kind::signal;
+}
+bool reads(Kind kind) {
+    return kind == Kind::load || kind == Kind::copy || kind == Kind::check || kind == Kind::wait;
+}
+bool moves_range(Kind kind) {
+    return kind == Kind::copy || kind == Kind::fill || kind == Kind::check;
+}
+
+}  // namespace
+
+bool Engine::may_touch(Live& live, const Block* block, Address at, std::uint64_t bytes, bool write) {
+    auto const device = live.op.device;
+    if (block == nullptr || bytes > block->bytes - (at - block->base)) {
+        fail(live, code::illegal_address, true, device,
+             block == nullptr || block->place.is_host() ? -1 : block->place.index,
+             fmt::format("{} bytes at address {:#x} are not inside an allocation", bytes,
+                         static_cast<std::uint64_t>(at)));
+        return false;
+    }
+    if (!memory_.kernel_may(device, live.op.context, *block, write)) {
+        auto const owner = block->place.is_device() ? block->place.index : -1;
+        fail(live, code::illegal_address, true, device, owner,
+             fmt::format("{} memory of {} has no mapping for device {}", to_string(block->kind),
+                         to_string(block->place), device));
+        return false;
+    }
+    return true;
+}
+
+bool Engine::flag_met(Address at, std::uint64_t at_least) {
+    auto const* const block = memory_.find(at);
+    if (block == nullptr || block->bytes - (at - block->base) < 4) {
+        return false;
+    }
+    std::uint32_t value = 0;
+    block->contents.read(at - block->base, &value, 4);
+    return value >= at_least;
+}
+
+void Engine::memory_changed(Address at, std::uint64_t bytes) {
+    if (watchers_.empty()) {
+        return;
+    }
+    std::vector<OpId> met;
+    for (auto const& [op, flag] : watchers_) {
+        auto const overlaps = flag.first < at + bytes && at < flag.first + 4;
+        if (overlaps && flag_met(flag.first, flag.second)) {
+            met.push_back(op);
+        }
+    }
+    for (auto const op : met) {
+        watchers_.erase(op);
+        auto& live = *live_.at(op);
+        ++live.version;
+        schedule(now_ + (live.op.kind == Op::Kind::kernel ? truth_.figures.flag_s : 0.0), op, Event::What::woken);
+    }
+}
+
+void Engine::step_kernel(Live& live, const StepAnswer& answer) {
+    auto const* const step = live.steps.next(answer);
+    if (step == nullptr) {
+        complete(live);
+        return;
+    }
+    live.step = *step;
+    begin_step(live);
+}
+
+void Engine::begin_step(Live& live) {
+    if (live.stepping) {  // the first time: run to the first access
+        live.stepping = false;
+        step_kernel(live, {});
+        return;
+    }
+    auto const& step = live.step;
+    if (step.bytes == 0) {
+        finish_step(live);
+        return;
+    }
+    auto* const to = writes(step.kind) ? memory_.find(step.to) : nullptr;
+    auto* const from = reads(step.kind) ? memory_.find(step.from) : nullptr;
+    if ((writes(step.kind) && !may_touch(live, to, step.to, step.bytes, true)) ||
+        (reads(step.kind) && !may_touch(live, from, step.from, step.bytes, false))) {
+        return;
+    }
+    live.way = kernel_way(live, step, to, from);
+    auto const* const touched = to != nullptr ? to : from;
+    auto const remote = !touched->place.is_device() || touched->place.index != live.op.device;
+    if (live.way.fault != nullptr &&
+        !passes(live, live.way.fault, live.op.device, touched->place.is_device() ? touched->place.index : -1)) {
+        return;
+    }
+    if (step.kind == Kind::wait) {
+        wait_for_flag(live);
+        return;
+    }
+    auto const& figures = truth_.figures;
+    live.left_bytes = step.bytes;
+    auto fixed = live.way.fixed_s;
+    if (!moves_range(step.kind)) {
+        fixed += step.kind == Kind::fetch_add ? figures.fetch_add_s
+                 : remote && reads(step.kind) ? figures.remote_load_s
+                                              : figures.local_load_s;
+    } else if (remote) {
+        fixed += figures.remote_load_s;
+    }
+    schedule(now_ + fixed, live.id, Event::What::flow_starts);
+}
+
+void Engine::wait_for_flag(Live& live) {
+    auto const& step = live.step;
+    if (flag_met(step.from, step.value)) {
+        step_kernel(live, {step.value, true, {}});
+        return;
+    }
+    watchers_[live.id] = {step.from, step.value};
+    ++live.version;
+    if (step.budget_s > 0) {
+        schedule(now_ + step.budget_s, live.id, Event::What::timeout, live.version);
+    }
+}
+
+void Engine::finish_step(Live& live) {
+    auto const step = live.step;
+    auto const device = live.op.device;
+    StepAnswer answer;
+    auto* const to = memory_.find(step.to);
+    auto* const from = memory_.find(step.from);
+    switch (step.kind) {
+        case Kind::load: {
+            for (auto const& stretch : read_bytes(live.way, *from, step.from, step.bytes)) {
+                stretch.content.read(0, reinterpret_cast<unsigned char*>(&answer.value) + stretch.offset,
+                                     stretch.bytes);
+            }
+            break;
+        }
+        case Kind::store:
+        case Kind::signal:
+            write_bytes(live.way, *to, step.to, step.bytes, {{0, step.bytes, Content::of(&step.value, step.bytes)}});
+            break;
+        case Kind::copy:
+            move_bytes(live.way, step.to, step.from, step.bytes, device);
+            break;
+        case Kind::fill:
+            write_bytes(live.way, *to, step.to, step.bytes, {{0, step.bytes, Content::of(step.pattern)}});
+            break;
+        case Kind::check: {
+            // A check reads; a fault on reading is a fault on what it sees.
+            Extents seen(step.bytes, {});
+            Block view{Address::null,   step.bytes, gpu(device), MemoryKind::plain, {}, {}, 0, {}, {},
+                       std::move(seen), {}};
+            auto what = read_bytes(live.way, *from, step.from, step.bytes);
+            if (step.bytes != 0) {
+                auto way = live.way;
+                way.mirror_accessor = -1;
+                view.contents.write(0, step.bytes, Content::of(step.poison));
+                if (way.fault != nullptr) {
+                    write_bytes(way, view, Address::null, step.bytes, std::move(what));
+                } else {
+                    view.contents.write(0, what);
+                }
+            }
+            answer.check = view.contents.check(0, step.bytes, step.pattern, step.poison);
+            break;
+        }
+        case Kind::fetch_add: {
+            std::uint32_t value = 0;
+            to->contents.read(step.to - to->base, &value, 4);
+            answer.value = value;
+            auto const sum = static_cast<std::uint32_t>(value + step.value);
+            write_bytes(live.way, *to, step.to, 4, {{0, 4, Content::of(&sum, 4)}});
+            break;
+        }
+        case Kind::wait:
+            answer.value = step.value;
+            break;
+    }
+    step_kernel(live, answer);
+}
+
+}  // namespace peerlane::sim

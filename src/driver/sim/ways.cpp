@@ -1,0 +1,190 @@
+// Which links, engines and rates one transfer takes, and which fault lies on it.
+
+#include <algorithm>
+#include <cmath>
+
+#include "driver/sim/live.hpp"
+
+namespace peerlane::sim {
+namespace {
+
+constexpr double giga = 1e9;
+
+std::size_t at(int index) {
+    return static_cast<std::size_t>(index);
+}
+
+double factor_of(const Fault* fault) {
+    return fault != nullptr && fault->effect == Fault::Effect::scale ? fault->number : 1.0;
+}
+
+}  // namespace
+
+void Engine::add_uses(std::vector<model::Use>& uses, const std::vector<int>& links, double weight) const {
+    for (auto const link : links) {
+        uses.push_back({link, weight});
+    }
+}
+
+void Engine::host_uses(Way& way, int device, Place place, bool to_host) const {
+    auto const& net = truth_.network;
+    auto const numa = place.index == Place::any ? net.numa[at(device)] : place.index;
+    auto const& ways = to_host ? net.to_numa : net.from_numa;
+    auto const found = ways.find({device, numa});
+    add_uses(way.uses, found != ways.end() ? found->second
+                       : to_host           ? net.to_host[at(device)]
+                                           : net.from_host[at(device)]);
+    auto const& figure = to_host ? truth_.figures.from_device_gbs : truth_.figures.to_device_gbs;
+    if (figure) {
+        way.cap = std::min(way.cap, *figure * giga);
+    }
+}
+
+double Engine::narrowest(const std::vector<int>& links) const {
+    auto rate = model::Sharing::no_cap;
+    for (auto const link : links) {
+        rate = std::min(rate, truth_.network.capacity[at(link)]);
+    }
+    return rate;
+}
+
+double Engine::peer_cap(int source, int destination, double cap) const {
+    return truth_.limited_rate(source, destination, cap);
+}
+
+Engine::Way Engine::copy_way(const Live& live, const Block& to, const Block& from) const {
+    auto const& figures = truth_.figures;
+    auto const& net = truth_.network;
+    auto const bytes = live.op.copy.bytes;
+    Way way;
+    if (to.place.is_host() && from.place.is_host()) {
+        way.uses.push_back({net.numa_memory.begin()->second, 2.0});
+        way.fixed_s = figures.local_fixed_s;
+        way.cap = figures.host_memory_gbs * giga / 4;
+        return way;
+    }
+    if (to.place.is_host() || from.place.is_host()) {
+        auto const to_host = to.place.is_host();
+        auto const& side = to_host ? to : from;
+        host_uses(way, to_host ? from.place.index : to.place.index, side.place, to_host);
+        way.fixed_s = figures.host_leg_fixed_s;
+        if (side.kind == MemoryKind::pageable) {
+            way.cap = std::min(way.cap, figures.pageable_gbs * giga);
+        }
+        return way;
+    }
+    auto const source = from.place.index;
+    auto const destination = to.place.index;
+    if (source == destination) {
+        way.uses.push_back({net.local[at(source)], 2.0});
+        way.fixed_s = figures.local_fixed_s;
+        return way;
+    }
+    // Memory of a pool, virtual memory and managed memory have mappings of their own; where neither enabling nor a
+    // grant joins the two devices, the driver stages.
+    auto const direct = memory_.copies_direct(source, destination) || memory_.kernel_may(source, {}, to, true) ||
+                        memory_.kernel_may(destination, {}, from, false);
+    auto const* const pair = truth_.machine.pair(source, destination);
+    if (!direct || net.peer[at(source)][at(destination)].empty()) {
+        host_uses(way, source, host(), true);
+        host_uses(way, destination, host(), false);
+        way.fixed_s = figures.staged_fixed_s;
+        auto const leg =
+            std::min({way.cap, narrowest(net.to_host[at(source)]), narrowest(net.from_host[at(destination)])});
+        auto const stated =
+            pair != nullptr && pair->measured.staged_gbs ? pair->measured.staged_gbs : figures.staged_by_driver_gbs;
+        way.cap = std::min(way.cap, stated ? *stated * giga : leg * figures.staged_by_driver_fraction);
+        way.fault = truth_.fault(Fault::What::host, source, destination, bytes);
+        way.cap *= factor_of(way.fault);
+        return way;
+    }
+    auto const issuer = live.op.device;
+    auto const pushed = issuer == source || issuer != destination;
+    add_uses(way.uses, net.peer[at(source)][at(destination)]);
+    way.uses.push_back({net.local[at(source)], 1.0});
+    way.uses.push_back({net.local[at(destination)], 1.0});
+    auto const figure = pushed || !figures.peer_pull_gbs ? figures.peer_copy_gbs : figures.peer_pull_gbs;
+    if (figure) {
+        way.cap = *figure * giga;
+    }
+    if (pair != nullptr) {
+        auto const& measured =
+            pushed ? pair->measured.write_gbs : truth_.machine.pair(destination, source)->measured.read_gbs;
+        auto const& other =
+            pushed ? truth_.machine.pair(destination, source)->measured.read_gbs : pair->measured.write_gbs;
+        if (measured || other) {
+            way.cap = std::min(way.cap, (measured ? *measured : *other) * giga);
+        }
+    }
+    if (std::isinf(way.cap)) {  // a cap of its own, so that a `rate` factor has something to scale
+        way.cap = narrowest(net.peer[at(source)][at(destination)]);
+    }
+    way.cap = peer_cap(source, destination, way.cap);
+    way.fixed_s = (pushed ? figures.push_fixed_s : figures.pull_fixed_s) + truth_.extra_latency(source, destination);
+    auto const accessor = pushed ? (issuer == source ? source : issuer) : issuer;
+    auto const owner = pushed ? destination : source;
+    way.fault = truth_.fault(pushed ? Fault::What::push : Fault::What::pull, accessor, owner, bytes);
+    way.mirror_accessor = truth_.keeps_mirror(accessor, owner) ? accessor : -1;
+    way.write = pushed;
+    way.cap *= factor_of(way.fault);
+    return way;
+}
+
+Engine::Way Engine::kernel_way(const Live& live, const MemoryStep& step, const Block* to, const Block* from) const {
+    auto const& figures = truth_.figures;
+    auto const& net = truth_.network;
+    auto const device = live.op.device;
+    auto const local = net.local[at(device)];
+    auto const ctas = live.op.shape.ctas == 0 ? figures.multiprocessors : static_cast<int>(live.op.shape.ctas);
+    Way way;
+    auto const reach = [&](const Block& block, bool write) {
+        if (block.place.is_host()) {
+            host_uses(way, device, block.place, write);
+            way.cap =
+                std::min(way.cap, 0.9 * (write ? figures.from_device_gbs : figures.to_device_gbs).value_or(1e9) * giga);
+            return;
+        }
+        auto const owner = block.place.index;
+        if (owner == device) {
+            way.uses.push_back({local, 1.0});
+            return;
+        }
+        auto const source = write ? device : owner;
+        auto const destination = write ? owner : device;
+        auto const& links = net.peer[at(source)][at(destination)];
+        auto rate = std::min(figures.peer_copy_gbs.value_or(1e9) * giga, narrowest(links));
+        rate *= write ? figures.kernel_store_efficiency : figures.kernel_load_efficiency;
+        rate =
+            std::min(rate, ctas * (write ? figures.kernel_store_gbs_per_cta : figures.kernel_load_gbs_per_cta) * giga);
+        auto const* const pair = truth_.machine.pair(device, owner);
+        auto const& measured = write ? pair->measured.write_sm_gbs : pair->measured.read_sm_gbs;
+        rate = measured ? std::min(rate, *measured * giga) : rate;
+        add_uses(way.uses, links);
+        way.uses.push_back({net.local[at(owner)], 1.0});
+        way.cap = std::min(way.cap, peer_cap(source, destination, rate));
+        way.fixed_s = std::max(way.fixed_s, truth_.extra_latency(source, destination));
+        auto const kind = step.kind == MemoryStep::Kind::fetch_add ? Fault::What::atomic
+                          : step.kind == MemoryStep::Kind::signal || step.kind == MemoryStep::Kind::wait
+                              ? Fault::What::flag
+                          : write ? Fault::What::store
+                                  : Fault::What::load;
+        if (auto const* fault = truth_.fault(kind, device, owner, step.bytes)) {
+            way.fault = fault;
+            way.write = write;
+            way.cap *= factor_of(fault);
+        }
+        if (truth_.keeps_mirror(device, owner)) {
+            way.mirror_accessor = device;
+            way.write = write;
+        }
+    };
+    if (to != nullptr) {
+        reach(*to, true);
+    }
+    if (from != nullptr) {
+        reach(*from, false);
+    }
+    return way;
+}
+
+}  // namespace peerlane::sim
