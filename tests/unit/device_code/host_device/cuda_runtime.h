@@ -1,0 +1,32 @@
+#pragma once
+#include <algorithm>
+
+#include "cuda_runtime_api.h"
+
+#define __device__
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(threads)
+
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+    return {x, y, z, w};
+}
+
+template <class T>
+T __ldcv(const T* at) {
+    return *at;
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return static_cast<unsigned>(((std::uint64_t{high} << 32) | low) >> (shift & 31));
+}
+inline void __syncthreads() {}
+inline void __threadfence_system() {}
+inline void atomicMin(unsigned long long* at, unsigned long long value) {
+    *at = std::min(*at, value);
+}
+inline void atomicAdd(unsigned long long* at, unsigned long long value) {
+    *at += value;
+}
