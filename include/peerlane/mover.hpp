@@ -1,0 +1,54 @@
+#pragma once
+/// Moves bytes between two places of one machine, in the order of a stream.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <peerlane/driver.hpp>
+#include <peerlane/plan.hpp>
+#include <peerlane/planner.hpp>
+#include <peerlane/transfer.hpp>
+#include <peerlane/verdicts.hpp>
+
+namespace peerlane {
+
+/// What is known of a machine before bytes are moved.
+struct Ready {
+    Machine machine;    ///< with measured rates where there are some
+    Verdicts verdicts;
+    bool trust_claimed = false;
+};
+
+/// Carries out choices over a driver. Keeps streams, events and staging memory and uses them again in stream order. Safe to use from
+/// several threads. The driver must outlive it; the destructor waits for what was submitted.
+class Mover {
+  public:
+    Mover(Driver& driver, Ready ready);
+    Mover(Mover&&) noexcept;
+    Mover& operator=(Mover&&) noexcept;
+    ~Mover();
+
+    /// Like a copy call of the runtime: returns at once, the stream continues when the bytes are there. Both addresses must be known
+    /// to the driver (std::invalid_argument otherwise). Throws Error when the driver refuses a call.
+    void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream);
+    /// The same with the places said and the way chosen by the caller.
+    void carry_out(const Choice& choice, Location to, Location from, StreamView stream);
+    /// Makes streams, events, staging memory and mappings that the choice needs, so that carry_out does not have to.
+    void prepare(const Choice& choice);
+    /// The choice for these bytes, from what is known.
+    [[nodiscard]] Choice choose(Place from, Place to, std::uint64_t bytes) const;
+    [[nodiscard]] const Ready& ready() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// Moves `bytes` of fresh memory from one place to another by `choice`, and has the owner of the destination check every byte: the
+/// destination is poisoned before, the pattern is unique to pair, offset and seed. Each wait is bounded by `seconds_limit`. What goes
+/// wrong is in the report; throws std::invalid_argument for a place the machine lacks, and Error when memory cannot be had.
+TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& choice, Place from, Place to, std::uint64_t seed,
+                             int repetitions = 1, double seconds_limit = 30);
+
+}  // namespace peerlane
