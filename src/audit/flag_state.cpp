@@ -1,0 +1,146 @@
+#include "audit/flag_state.hpp"
+
+#include <algorithm>
+
+namespace peerlane::audit {
+
+namespace {
+/// A lane is trimmed when it reaches this size. Stores that are dropped although an unknown waiter might still see them
+/// can hide a race of that waiter, never invent one.
+constexpr std::size_t trim_at = 1024;
+
+/// Number of stores at the lane's start that come before `tick` of its chain or at it.
+std::size_t known(const std::vector<Sent>& sent, Tick tick) {
+    const auto it = std::partition_point(sent.begin(), sent.end(), [tick](const Sent& s) { return s.tick <= tick; });
+    return static_cast<std::size_t>(it - sent.begin());
+}
+}  // namespace
+
+void FlagState::add(Sent sent) {
+    highest_ = std::max(highest_, sent.value);
+    auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.chain == sent.chain; });
+    if (lane == lanes_.end()) {
+        lanes_.push_back({sent.chain, true, {}, 0});
+        lane = lanes_.end() - 1;
+    }
+    lane->rising = lane->rising && (lane->sent.empty() || lane->sent.back().value <= sent.value);
+    lane->sent.push_back(std::move(sent));
+    if (lane->sent.size() >= trim_at) {
+        trim(*lane);
+    }
+}
+
+void FlagState::trim(Lane& lane) {
+    std::size_t drop = lane.sent.size();
+    for (const Waiter& waiter : waiters_) {
+        // The last store that the waiter knows may still be the one it sees.
+        const std::size_t count = known(lane.sent, waiter.clock.caused(lane.chain));
+        drop = std::min(drop, count == 0 ? 0 : count - 1);
+    }
+    if (drop < lane.sent.size() / 2 || waiters_.empty()) {
+        drop = lane.sent.size() / 2;
+    }
+    drop = std::min(drop, lane.sent.size() - 1);
+    if (drop == 0) {
+        return;
+    }
+    lane.dropped = lane.sent[drop - 1].tick;
+    lane.sent.erase(lane.sent.begin(), lane.sent.begin() + static_cast<std::ptrdiff_t>(drop));
+    lane.rising = std::is_sorted(lane.sent.begin(), lane.sent.end(),
+                                 [](const Sent& a, const Sent& b) { return a.value < b.value; });
+}
+
+std::size_t FlagState::first_open(const Lane& lane, const Clock& clock) const {
+    const std::size_t count = known(lane.sent, clock.caused(lane.chain));
+    if (count == 0) {
+        return 0;
+    }
+    // Of the known ones only the last can be current, unless another chain's known store replaced it as well.
+    const Sent& last = lane.sent[count - 1];
+    for (const Lane& other : lanes_) {
+        if (other.chain == lane.chain) {
+            continue;
+        }
+        const std::size_t theirs = known(other.sent, clock.caused(other.chain));
+        if (theirs > 0 && other.sent[theirs - 1].clock->caused(lane.chain) >= last.tick) {
+            return count;
+        }
+    }
+    return count - 1;
+}
+
+FlagState::Answer FlagState::ask(const Deed& wait, const Clock& clock) const {
+    Answer answer;
+    answer.initial = wait.satisfied_by(0);
+    for (const Lane& lane : lanes_) {
+        const std::size_t open = first_open(lane, clock);
+        const Tick first = lane.dropped > 0 ? lane.dropped : lane.sent.front().tick;
+        if (clock.caused(lane.chain) >= first) {
+            answer.initial = false;
+        }
+        const auto from = lane.sent.begin() + static_cast<std::ptrdiff_t>(open);
+        const auto it =
+            lane.rising && !wait.equals
+                ? std::partition_point(from, lane.sent.end(),
+                                       [&](const Sent& s) { return !wait.satisfied_by(s.value); })
+                : std::find_if(from, lane.sent.end(), [&](const Sent& s) { return wait.satisfied_by(s.value); });
+        if (it != lane.sent.end()) {
+            answer.seen.push_back(&*it);
+        }
+    }
+    return answer;
+}
+
+const Sent* FlagState::may_hide(const Deed& wait) const {
+    for (const Lane& lane : lanes_) {
+        const Sent& last = lane.sent.back();
+        if (wait.satisfied_by(last.value)) {
+            continue;
+        }
+        const bool followed = std::any_of(lanes_.begin(), lanes_.end(), [&](const Lane& other) {
+            return other.chain != lane.chain && other.sent.back().clock->caused(lane.chain) >= last.tick;
+        });
+        if (!followed) {
+            return &last;
+        }
+    }
+    return nullptr;
+}
+
+const Sent* FlagState::last_meeting(const Deed& wait) const {
+    const Sent* found = nullptr;
+    for (const Lane& lane : lanes_) {
+        for (const Sent& sent : lane.sent) {
+            if (wait.satisfied_by(sent.value) && (found == nullptr || sent.doing.line > found->doing.line)) {
+                found = &sent;
+            }
+        }
+    }
+    return found;
+}
+
+const Sent* FlagState::next(const Sent& sent) const {
+    for (const Lane& lane : lanes_) {
+        if (lane.chain == sent.chain) {
+            const std::size_t count = known(lane.sent, sent.tick);
+            return count < lane.sent.size() ? &lane.sent[count] : nullptr;
+        }
+    }
+    return nullptr;
+}
+
+bool FlagState::holds(const Deed& wait, Chain chain) const {
+    const auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.chain == chain; });
+    return lane != lanes_.end() && wait.satisfied_by(lane->sent.back().value);
+}
+
+void FlagState::learned(Chain chain, const Clock& clock) {
+    const auto it = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.chain == chain; });
+    if (it == waiters_.end()) {
+        waiters_.push_back({chain, clock});
+    } else {
+        it->clock = clock;
+    }
+}
+
+}  // namespace peerlane::audit
