@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "machine/nominal.hpp"
+#include "machine/parts.hpp"
 #include "machine/paths.hpp"
 #include "machine/read/text.hpp"
 
@@ -125,7 +126,9 @@ void Builder::add_devices() {
         if (auto const* host = host_of(pci); host != nullptr && !host->cpus.empty()) {
             device.cpu_affinity = host->cpus;
         }
-        if (!pci.product_name.empty()) {
+        if (auto const listed = model_of_pci_id(pci.vendor, pci.product)) {
+            device.model = listed;
+        } else if (!pci.product_name.empty()) {
             device.model = part_name(pci.product_name);
         }
         for (auto const& f : pci.functions) {

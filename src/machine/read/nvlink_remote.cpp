@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "machine/paths.hpp"
 #include "machine/read/gpu_line.hpp"
 
 namespace peerlane::read {
@@ -130,6 +131,7 @@ Machine read_nvlink_remote(const Source& source) {
     add_targets(source, targets, machine);
     note_wrapping(lines, 0, lines.size(), source, machine);
     complete_pairs(machine);
+    classify_from_graph(machine);
     return machine;
 }
 
