@@ -207,6 +207,9 @@ std::optional<double> xgmi_link_gbs(const std::string& architecture) {
 }
 
 std::optional<double> xgmi_link_gbs(const Device& device) {
+    if (auto const rate = device.architecture ? xgmi_link_gbs(*device.architecture) : std::nullopt) {
+        return rate;
+    }
     for (auto const& entry : xgmi_table) {
         if (device.model && names(*device.model, entry.model)) {
             return entry.gbs;

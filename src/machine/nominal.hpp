@@ -27,7 +27,7 @@ struct FabricPart {
 std::optional<FabricPart> nvlink_part(const Device& device);
 /// Rate of one xGMI link by the architecture's name ("gfx90a", or RCCL's older "910"). Empty when not known.
 std::optional<double> xgmi_link_gbs(const std::string& architecture);
-/// The same by model name ("AMD Instinct MI300X").
+/// The same by the architecture that the device tells, else by its model name ("AMD Instinct MI300X").
 std::optional<double> xgmi_link_gbs(const Device& device);
 
 /// From the links of a fabric path, or the narrowest PCIe link on the way whose rate is known at both devices; empty

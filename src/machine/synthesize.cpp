@@ -87,12 +87,17 @@ class Synthesis {
         return groups;
     }
 
-    /// A NIC must not pull two devices together that the matrix itself holds apart.
+    /// A NIC must not pull two devices together that the matrix itself, or their NUMA numbers, hold apart.
     [[nodiscard]] bool contradicted(int device, int nic, PathClass least) const {
         if (nic < n_) {
             return false;
         }
-        for (int other = 0; other < n_; ++other) {
+        auto const numa = [&](int id) { return machine_.devices[static_cast<std::size_t>(id)].numa; };
+        for (int other = 0; other < device; ++other) {
+            bool const same_nic = is_pcie(path(other, nic)) && path(other, nic) >= least;
+            if (least == PathClass::node && same_nic && numa(device) && numa(other) && numa(device) != numa(other)) {
+                return true;
+            }
             auto const direct = path(device, other);
             if (other != device && is_pcie(direct) && direct < least && is_pcie(path(other, nic)) &&
                 path(other, nic) >= least && other < device) {

@@ -151,7 +151,7 @@ void FabricLinks::mirror() {
 void FabricLinks::push(int from, int to, const Joint& joint, const NcclGpu& gpu) {
     Link link{from, to, joint.kind, {}, joint.width, {}, {}};
     if (joint.kind == LinkKind::xgmi) {
-        auto const rate = xgmi_link_gbs(gpu.architecture);
+        auto const rate = xgmi_link_gbs(gpu.device);
         if (rate && joint.width) {
             link.capacity_gbs = *rate * *joint.width;
         }

@@ -16,7 +16,6 @@ struct NcclGpu {
     int graph_node = -1;
     int line = 0;
     std::optional<int> number;  ///< the file's own
-    std::string architecture;   ///< of AMD parts: "910", "gfx942"
     pugi::xml_node element;     ///< `gpu`, empty where there is none
 };
 

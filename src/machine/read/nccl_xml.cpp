@@ -209,8 +209,9 @@ class NcclXml {
                                            hex_number(attribute(node, "device")).value_or(0));
         gpu.number = small_number(attribute(gpu.element, "dev"));
         // RCCL writes the number of compute units as `sm`; there the architecture is in `gcn`.
-        gpu.architecture = attribute(gpu.element, "gcn");
-        if (gpu.architecture.empty()) {
+        if (auto const gcn = attribute(gpu.element, "gcn"); !gcn.empty()) {
+            gpu.device.architecture = std::string(gcn);
+        } else {
             gpu.device.compute_capability = small_number(attribute(gpu.element, "sm"));
         }
         return gpu;

@@ -153,6 +153,7 @@ Device read_device(const At& at) {
     at.into("cpu_affinity", device.cpu_affinity);
     at.into("memory_numa", device.memory_numa, 0, 1'000'000);
     at.into("compute_capability", device.compute_capability, 0, 10'000);
+    at.into("architecture", device.architecture);
     if (auto const bytes = at.find("memory_bytes")) {
         if (!bytes->value.is_number_unsigned()) {
             bytes->refuse("is not a whole number of bytes from 0 on");

@@ -42,6 +42,7 @@ Json device_json(const Device& device) {
     if_known(json, "cpu_affinity", device.cpu_affinity);
     if_known(json, "memory_numa", device.memory_numa);
     if_known(json, "compute_capability", device.compute_capability);
+    if_known(json, "architecture", device.architecture);
     if_known(json, "memory_bytes", device.memory_bytes);
     if_known(json, "pcie_generation", device.pcie_generation);
     if_known(json, "pcie_width", device.pcie_width);

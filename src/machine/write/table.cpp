@@ -18,11 +18,34 @@ struct Cell {
     const char* color = nullptr;
 };
 
+struct Style {
+    bool color = false;
+    bool markdown = false;
+};
+
 /// Rows of cells, each column as wide as its widest cell.
 class Grid {
   public:
     void row(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
-    [[nodiscard]] std::string text(bool color) const {
+    /// The first row is the head. In Markdown an empty line stands before the table.
+    [[nodiscard]] std::string text(Style style) const { return style.markdown ? markdown() : aligned(style.color); }
+
+  private:
+    [[nodiscard]] std::string markdown() const {
+        std::string out = "\n";
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            for (auto const& cell : rows_[i]) {
+                out += "| " + cell.text + " ";
+            }
+            out += "|\n";
+            for (std::size_t column = 0; i == 0 && column < rows_[0].size(); ++column) {
+                out += "|---";
+            }
+            out += i == 0 ? "|\n" : "";
+        }
+        return out;
+    }
+    [[nodiscard]] std::string aligned(bool color) const {
         std::vector<std::size_t> widths;
         for (auto const& row : rows_) {
             widths.resize(std::max(widths.size(), row.size()));
@@ -48,7 +71,6 @@ class Grid {
         return out;
     }
 
-  private:
     std::vector<std::vector<Cell>> rows_;
 };
 
@@ -123,7 +145,7 @@ std::string gpu(int id) {
 }
 
 template <typename Text>
-std::string pair_matrix(const Machine& machine, bool color, Text text) {
+std::string pair_matrix(const Machine& machine, Style style, Text text) {
     Grid grid;
     std::vector<Cell> head{{""}};
     for (auto const& device : machine.devices) {
@@ -138,10 +160,10 @@ std::string pair_matrix(const Machine& machine, bool color, Text text) {
         }
         grid.row(std::move(row));
     }
-    return grid.text(color);
+    return grid.text(style);
 }
 
-std::string devices_text(const Machine& machine) {
+std::string devices_text(const Machine& machine, Style style) {
     Grid grid;
     grid.row({{"device"}, {"bus"}, {"model"}, {"numa"}, {"cpus"}, {"pcie"}, {"nvlinks"}});
     for (auto const& device : machine.devices) {
@@ -160,10 +182,10 @@ std::string devices_text(const Machine& machine) {
                   {pcie},
                   {or_unknown(device.nvlinks) + mig}});
     }
-    return grid.text(false);
+    return grid.text(style);
 }
 
-std::string nics_text(const Machine& machine, bool color) {
+std::string nics_text(const Machine& machine, Style style) {
     Grid grid;
     std::vector<Cell> head{{""}};
     for (auto const& device : machine.devices) {
@@ -179,10 +201,10 @@ std::string nics_text(const Machine& machine, bool color) {
         row.push_back({nic.bus.value_or(unknown)});
         grid.row(std::move(row));
     }
-    return grid.text(color);
+    return grid.text(style);
 }
 
-std::string host_text(const Machine& machine) {
+std::string host_text(const Machine& machine, Style style) {
     Grid grid;
     grid.row({{""}, {"host to device"}, {"device to host"}, {"the same, other way busy"}});
     for (auto const& host : machine.host) {
@@ -192,13 +214,15 @@ std::string host_text(const Machine& machine) {
                   {rate(host.from_device_gbs)},
                   {rate(host.to_device_loaded_gbs) + " and " + rate(host.from_device_loaded_gbs)}});
     }
-    return grid.text(false);
+    return grid.text(style);
 }
 
 }  // namespace
 
 std::string table(const Machine& machine, const TableOptions& options) {
     auto const& origin = machine.origin;
+    Style const style{options.color && !options.markdown, options.markdown};
+    Style const plain{false, options.markdown};
     std::string out = fmt::format("{} device{}", machine.devices.size(), machine.devices.size() == 1 ? "" : "s");
     if (!origin.name.empty()) {
         out += ", machine " + origin.name;
@@ -211,7 +235,7 @@ std::string table(const Machine& machine, const TableOptions& options) {
     }
     out += "\n";
     if (!machine.devices.empty()) {
-        out += "\n" + devices_text(machine);
+        out += "\n" + devices_text(machine, plain);
     }
     auto const& pairs = machine.pairs;
     if (!pairs.empty()) {
@@ -220,23 +244,23 @@ std::string table(const Machine& machine, const TableOptions& options) {
         bool const nominal = any([](const Pair& p) { return p.nominal_gbs.has_value(); });
         out += fmt::format("\nPaths, row to column{}{}{}\n", measured || nominal ? "; GB/s" : "",
                            measured ? " measured" : "", nominal ? " (nominal)" : "");
-        out += pair_matrix(machine, options.color, pair_text);
+        out += pair_matrix(machine, style, pair_text);
         if (any([](const Pair& p) { return p.measured.staged_gbs.has_value(); })) {
             out += "\nWith peer access off, row to column; GB/s measured\n";
-            out += pair_matrix(machine, false, [](const Pair& p) {
+            out += pair_matrix(machine, plain, [](const Pair& p) {
                 return p.measured.staged_gbs ? gbs_text(*p.measured.staged_gbs) : std::string(unknown);
             });
         }
         if (any([](const Pair& p) { return p.claim || p.claims != Claims{}; })) {
             out += "\nPeer access as the driver claims it, row reaches into column\n";
-            out += pair_matrix(machine, false, claim_text);
+            out += pair_matrix(machine, plain, claim_text);
         }
     }
     if (!machine.host.empty()) {
-        out += "\nHost; GB/s measured\n" + host_text(machine);
+        out += "\nHost; GB/s measured\n" + host_text(machine, plain);
     }
     if (!machine.nics.empty()) {
-        out += "\nNetwork adapters\n" + nics_text(machine, options.color);
+        out += "\nNetwork adapters\n" + nics_text(machine, style);
     }
     if (options.notices && !machine.notices.empty()) {
         out += "\n";

@@ -15,6 +15,7 @@ std::string json(const Machine& machine);
 struct TableOptions {
     bool color = false;  ///< escape codes by path class
     bool notices = true;
+    bool markdown = false;  ///< tables with pipes, without colours
 };
 /// The matrix of path classes, each with its measured GB/s, else its nominal one in brackets; devices with their bus
 /// addresses; the driver's claims where known; notices.
