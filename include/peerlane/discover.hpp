@@ -1,0 +1,55 @@
+#pragma once
+/// The machine that this process runs on. Reads the system's files and asks the management library; changes nothing,
+/// needs no root, decides nothing. Facts that cannot be read are empty, and a notice says so.
+
+#include <memory>
+#include <string>
+
+#include <peerlane/host_facts.hpp>
+#include <peerlane/machine.hpp>
+#include <peerlane/nvml_facts.hpp>
+
+namespace peerlane {
+
+/// Where the system's files lie: inputs, so that another machine's files can be read in place of this one's.
+struct DiscoverRoots {
+    std::string sysfs = "/sys";
+    std::string proc = "/proc";
+};
+
+/// How long the management library may take, seconds. A call that exceeds its bound is given up
+/// (`NvmlFacts::State::hung`); the thread that made it is left behind, since no call can be ended from outside.
+/// Starting a driver that keeps no state takes seconds a device, hence the long first bound.
+struct NvmlBounds {
+    double start_s = 60;
+    double call_s = 20;
+    double total_s = 120;
+};
+
+struct Discovery {
+    Machine machine;  ///< origin "live", devices in bus order
+    HostFacts host;
+    NvmlFacts nvml;
+    friend bool operator==(const Discovery&, const Discovery&) = default;
+};
+
+/// The management library as a table of functions (src/discover/nvml_api.hpp).
+struct NvmlApi;
+
+/// The real library, looked up at run time when it is first asked. Never null.
+std::shared_ptr<const NvmlApi> system_nvml();
+
+/// Never throws for what the machine is like. `nvml` may be null: then it is not asked. It is shared with a thread that
+/// may outlive the call.
+Discovery discover(const DiscoverRoots& roots, std::shared_ptr<const NvmlApi> nvml, NvmlBounds bounds = {});
+/// This machine.
+Discovery discover();
+
+/// The second half of `discover`: facts in, machine out. Pure.
+Machine machine_from(const HostFacts& host, const NvmlFacts& nvml);
+
+/// What the system shows, for people: sockets, NUMA nodes, the PCI devices that matter, drivers. Ends with a line
+/// break.
+std::string system_text(const Discovery& discovery);
+
+}  // namespace peerlane

@@ -1,0 +1,21 @@
+#pragma once
+#include <peerlane/discover.hpp>
+
+namespace peerlane {
+
+/// Everything that `roots` hold. Unreadable files are empty facts.
+HostFacts read_host(const DiscoverRoots& roots);
+
+/// The PCI tree alone, in bus order. `found` tells whether there is one.
+std::vector<PciFunction> read_pci(const DiscoverRoots& roots, bool& found);
+
+/// NUMA nodes that are online, ascending.
+std::vector<NumaFacts> read_numa(const DiscoverRoots& roots);
+
+/// Links of AMD's fabric, from the compute driver's topology.
+std::vector<XgmiLink> read_xgmi(const DiscoverRoots& roots);
+
+/// Order of bus addresses as numbers: domain, bus, device, function. Text that is no address comes last.
+bool bus_less(const std::string& a, const std::string& b);
+
+}  // namespace peerlane
