@@ -9,9 +9,9 @@ target_compile_options(peerlane_flags INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PEERLANE_WERROR}>>:-Werror=all-warnings>)
 target_include_directories(peerlane_flags INTERFACE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(PEERLANE_PORTABLE)
-  # libgcc stays shared: every distribution has it, and the static one of GCC 12 wants a C library of 2.35 where the rest
-  # is content with 2.34 (Enterprise Linux 9).
-  add_link_options(-static-libstdc++)
+  # A C library of 2.34 (Enterprise Linux 9, Ubuntu 22.04) must do. So libgcc stays shared: every distribution has it, and
+  # the static one of GCC 12 wants 2.35. And what nobody calls goes: the static libstdc++ of Debian 12 has arc4random of 2.36.
+  add_link_options(-static-libstdc++ -Wl,--gc-sections)
 endif()
 if(PEERLANE_SANITIZE)
   # After enable_language(CUDA): the options then reach the host compiler of nvcc's link step once.
