@@ -14,6 +14,18 @@ int group_of(int index, int items, int groups) {
     return static_cast<int>(static_cast<long long>(index) * groups / items);
 }
 
+/// GB/s of one link: as written, else by the model; 0 when unknown.
+double link_rate(const GrammarFabric& fabric, const Device& device) {
+    if (fabric.link_gbs) {
+        return *fabric.link_gbs;
+    }
+    if (fabric.xgmi) {
+        return xgmi_link_gbs(device).value_or(0);
+    }
+    auto const part = nvlink_part(device);
+    return part ? part->link_gbs : 0;
+}
+
 class GrammarBuilder {
   public:
     explicit GrammarBuilder(const GrammarSpec& spec) : spec_(spec) {}
@@ -104,18 +116,13 @@ void GrammarBuilder::add_fabric() {
     if (fabric.shape == GrammarFabric::Shape::none) {
         return;
     }
-    auto const& first = machine_.devices.front();
-    auto const part = nvlink_part(first);
-    auto const rate = fabric.link_gbs           ? fabric.link_gbs
-                      : fabric.xgmi             ? xgmi_link_gbs(first)
-                      : part && part->links > 0 ? std::optional(part->link_gbs)
-                                                : std::nullopt;
+    auto const rate = link_rate(fabric, machine_.devices.front());
     auto const join = [&](int a, int b, int links) {
         link(a, b,
              {.kind = fabric.xgmi ? LinkKind::xgmi : LinkKind::nvlink,
               .generation = {},
               .width = links,
-              .capacity_gbs = rate ? std::optional(*rate * links) : std::nullopt,
+              .capacity_gbs = rate > 0 ? std::optional(rate * links) : std::nullopt,
               .latency_s = {}});
     };
     if (fabric.shape == GrammarFabric::Shape::center) {
