@@ -1,0 +1,109 @@
+// JSON of plans and of what became of them. One file: the library that writes it is heavy to compile.
+
+#include <nlohmann/json.hpp>
+#include <peerlane/planner.hpp>
+#include <peerlane/transfer.hpp>
+
+namespace peerlane {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json of(const Route& route) {
+    auto legs = Json::array();
+    for (auto const& leg : route.legs) {
+        legs.push_back({{"from", to_string(leg.from)},
+                        {"to", to_string(leg.to)},
+                        {"engine", to_string(leg.engine)},
+                        {"issuer", to_string(leg.issuer)}});
+    }
+    return {{"share", route.share}, {"legs", std::move(legs)}, {"chunk", route.chunk}, {"buffers", route.buffers}};
+}
+
+Json of(const std::vector<Route>& routes) {
+    auto list = Json::array();
+    for (auto const& route : routes) {
+        list.push_back(of(route));
+    }
+    return list;
+}
+
+Json of(const Choice& choice) {
+    auto rejected = Json::array();
+    for (auto const& other : choice.rejected) {
+        rejected.push_back({{"routes", of(other.routes)},
+                            {"predicted_s", other.predicted_s ? Json(*other.predicted_s) : Json(nullptr)},
+                            {"reason", other.reason}});
+    }
+    return {{"bytes", choice.bytes},
+            {"routes", of(choice.routes)},
+            {"predicted_s", choice.routes.empty() ? Json(nullptr) : Json(choice.predicted_s)},
+            {"predicted_gbs", choice.routes.empty() ? Json(nullptr) : Json(choice.predicted_gbs)},
+            {"access", choice.access},
+            {"why", choice.why},
+            {"rejected", std::move(rejected)}};
+}
+
+Json of(const PlanRequest& request) {
+    return {{"from", to_string(request.from)}, {"to", to_string(request.to)}, {"sizes", request.sizes}};
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan) {
+    auto choices = Json::array();
+    for (auto const& choice : plan.choices) {
+        choices.push_back(of(choice));
+    }
+    return Json{{"schema", "peerlane.plan/1"}, {"request", of(plan.request)}, {"choices", std::move(choices)}}.dump(2) +
+           "\n";
+}
+
+const char* to_string(TransferReport::Outcome outcome) {
+    switch (outcome) {
+        case TransferReport::Outcome::ok:
+            return "ok";
+        case TransferReport::Outcome::wrong:
+            return "wrong";
+        case TransferReport::Outcome::hang:
+            return "hang";
+        case TransferReport::Outcome::error:
+            return "error";
+    }
+    return "";
+}
+
+std::string transfer_json(const TransferReport& report, const PlanRequest& request) {
+    Json wrong(nullptr);
+    if (report.wrong) {
+        wrong = {{"kind", to_string(report.wrong->kind)},
+                 {"first_bad_offset", report.wrong->first_bad_offset},
+                 {"bad_bytes", report.wrong->bad_bytes}};
+    }
+    auto const predicted = report.plan.routes.empty() ? Json(nullptr) : Json(report.plan.predicted_s);
+    return Json{{"schema", "peerlane.transfer/1"},
+                {"simulated", report.simulated},
+                {"machine", report.machine},
+                {"from", to_string(request.from)},
+                {"to", to_string(request.to)},
+                {"bytes", report.bytes},
+                {"result", to_string(report.result)},
+                {"code", or_null(report.code)},
+                {"message", report.message},
+                {"verified", report.verified},
+                {"wrong", wrong},
+                {"seconds", or_null(report.seconds)},
+                {"gbs", or_null(report.gbs)},
+                {"repetitions", report.repetitions},
+                {"predicted_s", predicted},
+                {"plan", of(report.plan)}}
+               .dump(2) +
+           "\n";
+}
+
+}  // namespace peerlane

@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+
+#include <peerlane/planner.hpp>
+#include <peerlane/units.hpp>
+
+#include "plan/nominal_cost.hpp"
+
+namespace peerlane {
+namespace {
+
+/// Two devices, 0 and 1, on PCIe 4 x16 ports of one NUMA node.
+Machine pcie_pair() {
+    Machine machine;
+    auto& graph = machine.graph;
+    graph.nodes = {{NodeKind::numa, 0, "numa:0", "", 0},
+                   {NodeKind::host_bridge, 0, "host:0", "", 0},
+                   {NodeKind::device, 0, "gpu0", "", -1},
+                   {NodeKind::device, 1, "gpu1", "", -1}};
+    auto const both = [&](int a, int b, Link link) {
+        link.from = a, link.to = b;
+        graph.links.push_back(link);
+        link.from = b, link.to = a;
+        graph.links.push_back(link);
+    };
+    both(0, 1, {0, 0, LinkKind::memory, {}, {}, 200.0, {}});
+    both(2, 1, {0, 0, LinkKind::pcie, 4, 16, 31.5, {}});
+    both(3, 1, {0, 0, LinkKind::pcie, 4, 16, 31.5, {}});
+    machine.devices.resize(2);
+    machine.devices[1].id = 1;
+    complete_pairs(machine);
+    for (auto& pair : machine.pairs) {
+        pair.path = PathClass::phb;
+    }
+    return machine;
+}
+
+Verdicts proven(std::initializer_list<std::tuple<int, int, Check>> ok) {
+    Verdicts verdicts;
+    verdicts.pairs = {{0, 1, {}}, {1, 0, {}}};
+    for (auto const& [accessor, owner, check] : ok) {
+        (*verdicts.pair(accessor, owner))[check].result = Result::ok;
+    }
+    return verdicts;
+}
+
+Choice chosen(const Machine& machine, const Verdicts& verdicts, RoutePolicy policy = RoutePolicy::automatic) {
+    return choose(machine, gpu(0), gpu(1), 64_MiB, {policy, &verdicts});
+}
+
+TEST(Choose, TheProvenSideCarriesTheBytes) {
+    auto const machine = pcie_pair();
+    EXPECT_EQ(describe(chosen(machine, proven({{0, 1, Check::push}})).routes[0]), "direct, pushed by gpu0");
+    EXPECT_EQ(describe(chosen(machine, proven({{1, 0, Check::pull}})).routes[0]), "direct, pulled by gpu1");
+    EXPECT_EQ(describe(chosen(machine, proven({{0, 1, Check::store}})).routes[0]), "direct, pushed by gpu0's kernel");
+    EXPECT_EQ(describe(chosen(machine, proven({{1, 0, Check::load}})).routes[0]), "direct, pulled by gpu1's kernel");
+    EXPECT_EQ(chosen(machine, proven({{1, 0, Check::push}, {0, 1, Check::pull}})).routes[0].legs.size(), 2u)
+        << "the other direction proves nothing";
+}
+
+TEST(Choose, ADirectPathSlowerThanTheHostIsLeft) {
+    auto machine = pcie_pair();
+    machine.pair(0, 1)->measured.write_gbs = 9.9;
+    machine.host = {{0, 25.0, 25.0, {}, {}}, {1, 25.0, 25.0, {}, {}}};
+    auto const choice = chosen(machine, proven({{0, 1, Check::push}}));
+    EXPECT_EQ(choice.routes[0].legs.size(), 2u);
+    ASSERT_FALSE(choice.rejected.empty());
+    EXPECT_NE(choice.rejected[0].reason.find("slower"), std::string::npos);
+    EXPECT_NEAR(*choice.rejected[0].predicted_s, 64.0 * 1048576 / 9.9e9, 1e-4);
+}
+
+TEST(Choose, DirectOnDemandIsThePlainPushWhereNothingIsProven) {
+    auto const choice = chosen(pcie_pair(), proven({}), RoutePolicy::direct);
+    EXPECT_EQ(describe(choice.routes[0]), "direct, pushed by gpu0");
+    EXPECT_NE(choice.why[0].find("nothing direct may be trusted"), std::string::npos);
+}
+
+TEST(Choose, AClaimIsTrustedOnlyWhenAsked) {
+    auto const machine = pcie_pair();
+    EXPECT_EQ(choose(machine, gpu(0), gpu(1), 64_MiB).routes[0].legs.size(), 2u);
+    PlanOptions options;
+    options.trust_claimed = true;
+    auto const choice = choose(machine, gpu(0), gpu(1), 64_MiB, options);
+    EXPECT_EQ(choice.routes[0].legs.size(), 1u);
+    EXPECT_NE(choice.why[0].find("claimed, not proven"), std::string::npos);
+}
+
+TEST(Choose, AWrongHostPathIsNotUsed) {
+    auto verdicts = proven({});
+    verdicts.control = {{0, 1, {}}};
+    verdicts.control[0].staged.result = Result::wrong;
+    auto const choice = chosen(pcie_pair(), verdicts);
+    EXPECT_TRUE(choice.routes.empty());
+    EXPECT_EQ(choice.why[0], "nothing that may be trusted joins these places");
+}
+
+TEST(Choose, ChunksGrowWithSizeAndStayFew) {
+    for (auto const bytes : {1_KiB, 256_KiB, 1_MiB, 16_MiB + 1, 64_MiB, 1_GiB, 4_GiB}) {
+        auto const choice = choose(pcie_pair(), gpu(0), gpu(1), bytes);
+        auto const& route = choice.routes[0];
+        EXPECT_LE((bytes + route.chunk - 1) / route.chunk, 64u) << bytes;
+        EXPECT_LE(route.chunk * static_cast<std::uint64_t>(route.buffers), 256_MiB) << bytes;
+        EXPECT_GE(route.buffers, 1);
+    }
+}
+
+TEST(Choose, StagingMemoryIsBoundedFirst) {
+    PlanOptions options;
+    options.staging_bytes = 1_MiB;
+    auto const choice = choose(pcie_pair(), gpu(0), gpu(1), 1_GiB, options);
+    EXPECT_EQ(choice.routes[0].chunk * static_cast<std::uint64_t>(choice.routes[0].buffers), 1_MiB);
+}
+
+TEST(Choose, PlacesThatAreNotThereAreNamed) {
+    auto const message = [](Place from, Place to, std::uint64_t bytes = 1) {
+        try {
+            (void)choose(pcie_pair(), from, to, bytes);
+        } catch (const std::invalid_argument& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(message(gpu(0), gpu(7)), "this machine has no gpu7: it has 2 devices");
+    EXPECT_NE(message(host(3), gpu(0)).find("no host:3"), std::string::npos);
+    EXPECT_NE(message(host(), host()).find("no device takes part"), std::string::npos);
+    EXPECT_NE(message(gpu(0), gpu(1), 0).find("size is 0"), std::string::npos);
+}
+
+TEST(Choose, EveryRejectedWayHasItsReason) {
+    auto const choice = chosen(pcie_pair(), proven({{0, 1, Check::push}}));
+    EXPECT_EQ(choice.rejected.size(), 4u);
+    for (auto const& rejected : choice.rejected) {
+        EXPECT_FALSE(rejected.reason.empty());
+    }
+}
+
+TEST(Pipeline, FillAndThenTheSlowestStage) {
+    // Two stages of 1 us a KiB, 4 chunks: the first stage takes 4 us, the last chunk one more.
+    std::vector<plan::LinearCost> const stages{{0, 1e-6 / 1024}, {0, 1e-6 / 1024}};
+    EXPECT_NEAR(plan::pipeline_seconds(stages, 4096, 1024), 5e-6, 1e-12);
+    EXPECT_NEAR(plan::pipeline_seconds(stages, 1024, 4096), 2e-6, 1e-12);
+}
+
+}  // namespace
+}  // namespace peerlane
