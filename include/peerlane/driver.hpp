@@ -11,7 +11,11 @@
 namespace peerlane {
 
 /// Safe to use from several threads. No call changes the calling thread's current device or leaves a last error behind.
-class Driver : public FactsOfDriver, public MappingsOfDriver, public MemoryOfDriver, public OrderOfDriver, public WorkOfDriver {
+class Driver : public FactsOfDriver,
+               public MappingsOfDriver,
+               public MemoryOfDriver,
+               public OrderOfDriver,
+               public WorkOfDriver {
   public:
     Driver() = default;
     Driver(const Driver&) = delete;

@@ -1,6 +1,6 @@
 #pragma once
-/// The bytes that proofs and verified copies send: a different word at every offset, and a different sequence for every key.
-/// The word function is a bijection, so that a word found in the wrong place tells where it belongs.
+/// The bytes that proofs and verified copies send: a different word at every offset, and a different sequence for every
+/// key. The word function is a bijection, so that a word found in the wrong place tells where it belongs.
 
 #include <cstdint>
 #include <optional>
@@ -40,7 +40,9 @@ constexpr std::uint64_t unmix64(std::uint64_t x) {
     return x;
 }
 
-PEERLANE_HOST_DEVICE constexpr std::uint64_t pattern_word(std::uint64_t key, std::uint64_t index) { return mix64(key + index); }
+PEERLANE_HOST_DEVICE constexpr std::uint64_t pattern_word(std::uint64_t key, std::uint64_t index) {
+    return mix64(key + index);
+}
 
 PEERLANE_HOST_DEVICE constexpr std::uint8_t pattern_byte(Pattern pattern, std::uint64_t i) {
     auto const at = pattern.offset + i;
@@ -55,7 +57,8 @@ constexpr std::uint64_t pattern_key(std::uint64_t seed, std::uint64_t a, std::ui
 /// Fills `bytes` bytes at `out`.
 void write_pattern(Pattern pattern, void* out, std::uint64_t bytes);
 
-/// What the owner of a range found in it. All zero when every byte was right, but for `first_bad`, which is then `none`.
+/// What the owner of a range found in it. All zero when every byte was right, but for `first_bad`, which is then
+/// `none`.
 struct CheckOutcome {
     static constexpr std::uint64_t none = ~std::uint64_t{0};
     std::uint64_t first_bad = none;  ///< offset of the first wrong byte

@@ -22,22 +22,33 @@ struct Place {
     friend constexpr auto operator<=>(const Place&, const Place&) = default;
 };
 
-constexpr Place gpu(int device) { return {Place::Kind::device, device}; }
-constexpr Place host(int numa = Place::any) { return {Place::Kind::host, numa}; }
+constexpr Place gpu(int device) {
+    return {Place::Kind::device, device};
+}
+constexpr Place host(int numa = Place::any) {
+    return {Place::Kind::host, numa};
+}
 
 /// Reads `0`, `gpu0`, `host`, `host:1`. Empty when it is no place; does not know which places a machine has.
 std::optional<Place> parse_place(std::string_view text);
 std::string to_string(Place place);
 
-/// An address in the space that devices and host share (unified addressing). Under simulation no memory stands behind it.
+/// An address in the space that devices and host share (unified addressing). Under simulation no memory stands behind
+/// it.
 enum class Address : std::uint64_t { null = 0 };
 
-constexpr Address operator+(Address a, std::uint64_t bytes) { return Address{static_cast<std::uint64_t>(a) + bytes}; }
+constexpr Address operator+(Address a, std::uint64_t bytes) {
+    return Address{static_cast<std::uint64_t>(a) + bytes};
+}
 constexpr std::uint64_t operator-(Address a, Address b) {
     return static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
 }
-inline Address address_of(const void* pointer) { return Address{reinterpret_cast<std::uintptr_t>(pointer)}; }
-inline void* pointer_to(Address a) { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a)); }
+inline Address address_of(const void* pointer) {
+    return Address{reinterpret_cast<std::uintptr_t>(pointer)};
+}
+inline void* pointer_to(Address a) {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(a));
+}
 
 /// An address and the place it is known to belong to.
 struct Location {

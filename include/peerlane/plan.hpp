@@ -13,7 +13,8 @@ namespace peerlane {
 /// copy: a DMA engine of the issuing device. kernel: its multiprocessors.
 enum class Engine : std::uint8_t { copy, kernel };
 
-/// One transfer between two places by one engine of `issuer`. Of two devices, `from` issuing is a push, `to` issuing a pull.
+/// One transfer between two places by one engine of `issuer`. Of two devices, `from` issuing is a push, `to` issuing a
+/// pull.
 struct Leg {
     Place from;
     Place to;
@@ -24,10 +25,10 @@ struct Leg {
 
 /// Legs in sequence through bounded buffers at the places between them, chunk by chunk.
 struct Route {
-    double share = 1.0;        ///< part of the bytes, 0 < share <= 1
-    std::vector<Leg> legs{};   ///< legs[i].to == legs[i + 1].from
-    std::uint64_t chunk = 0;   ///< bytes a chunk; 0: the whole share at once (one leg only)
-    int buffers = 0;           ///< chunks in flight at each place between two legs
+    double share = 1.0;       ///< part of the bytes, 0 < share <= 1
+    std::vector<Leg> legs{};  ///< legs[i].to == legs[i + 1].from
+    std::uint64_t chunk = 0;  ///< bytes a chunk; 0: the whole share at once (one leg only)
+    int buffers = 0;          ///< chunks in flight at each place between two legs
     friend bool operator==(const Route&, const Route&) = default;
 };
 

@@ -17,7 +17,7 @@ struct PlanOptions {
     /// nullptr: nothing was proven; then only what the driver claims, and only with trust_claimed.
     const Verdicts* verdicts = nullptr;
     bool trust_claimed = false;
-    std::uint64_t staging_bytes = std::uint64_t{64} << 20;  ///< most that one staged route may hold in host memory
+    std::uint64_t staging_bytes = std::uint64_t{256} << 20;  ///< most that one staged route may hold in host memory
 };
 
 /// Rates come from what the machine's pairs measured where they did, else from nominal capacities times the usual efficiency of the

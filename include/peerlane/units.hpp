@@ -11,12 +11,19 @@ namespace peerlane {
 inline constexpr std::uint64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 
 inline namespace literals {
-constexpr std::uint64_t operator""_KiB(unsigned long long n) { return n * KiB; }
-constexpr std::uint64_t operator""_MiB(unsigned long long n) { return n * MiB; }
-constexpr std::uint64_t operator""_GiB(unsigned long long n) { return n * GiB; }
+constexpr std::uint64_t operator""_KiB(unsigned long long n) {
+    return n * KiB;
+}
+constexpr std::uint64_t operator""_MiB(unsigned long long n) {
+    return n * MiB;
+}
+constexpr std::uint64_t operator""_GiB(unsigned long long n) {
+    return n * GiB;
+}
 }  // namespace literals
 
-/// Bytes of "4096", "4KiB", "1.5GiB", "2M" (= MiB), "1MB" (decimal). Empty when it is no size, negative, or no whole number of bytes.
+/// Bytes of "4096", "4KiB", "1.5GiB", "2M" (= MiB), "1MB" (decimal). Empty when it is no size, negative, or no whole
+/// number of bytes.
 std::optional<std::uint64_t> parse_size(std::string_view text);
 /// Exact and short: "4096" -> "4 KiB", "5000" -> "5000 B".
 std::string size_text(std::uint64_t bytes);

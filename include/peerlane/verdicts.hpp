@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <peerlane/plan.hpp>
@@ -16,23 +18,25 @@ enum class Check : std::uint8_t { claim, map, push, pull, store, load, atomic, f
 inline constexpr std::array all_checks{Check::claim, Check::map,  Check::push,   Check::pull,
                                        Check::store, Check::load, Check::atomic, Check::flag};
 
-/// no: right by design, but not there (claim denied; a copy that the driver would stage). skipped: not tried, with a reason.
+/// no: right by design, but not there (claim denied; a copy that the driver would stage). skipped: not tried, with a
+/// reason.
 enum class Result : std::uint8_t { ok, no, wrong, hang, error, skipped };
 
-/// What the memory that should have received the bytes holds instead. zero: zeros. stale: what lay there before. flip: other
-/// bytes. mirror: the accessor reads its own bytes back, the owner never saw them. offset: right bytes in the wrong place.
+/// What the memory that should have received the bytes holds instead. zero: zeros. stale: what lay there before. flip:
+/// other bytes. mirror: the accessor reads its own bytes back, the owner never saw them. offset: right bytes in the
+/// wrong place.
 enum class WrongKind : std::uint8_t { zero, stale, flip, mirror, offset };
 
 struct CheckResult {
     Result result = Result::skipped;
     std::optional<WrongKind> kind{};
     std::optional<std::uint64_t> first_bad_offset{}, bad_bytes{};
-    std::optional<std::uint64_t> at_bytes{};     ///< smallest size that failed
-    std::optional<int> code{};                   ///< of an error
-    bool frozen = false;                         ///< hang: the prober could not be ended in time
-    std::string reason{};                        ///< for no and skipped; empty otherwise
-    std::vector<std::uint64_t> sizes{};          ///< sizes tried, ascending
-    std::optional<double> gbs{}, seconds{};      ///< of the largest size that was right, where timed
+    std::optional<std::uint64_t> at_bytes{};  ///< smallest size that failed
+    std::optional<int> code{};                ///< of an error
+    bool frozen = false;                      ///< hang: the prober could not be ended in time
+    std::string reason{};                     ///< why no, skipped, hang or error, in words; empty when right
+    std::vector<std::uint64_t> sizes{};       ///< sizes tried, ascending
+    std::optional<double> gbs{}, seconds{};   ///< of the largest size that was right, where timed
     friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
 
@@ -64,15 +68,38 @@ struct RouteVerdict {
     friend bool operator==(const RouteVerdict&, const RouteVerdict&) = default;
 };
 
+/// Directed pairs (accessor, owner) that moved at once.
+struct GroupVerdict {
+    std::vector<std::pair<int, int>> pairs{};
+    Result result = Result::skipped;
+    std::optional<double> gbs{};  ///< of each pair, the slowest
+    friend bool operator==(const GroupVerdict&, const GroupVerdict&) = default;
+};
+
+/// A cause read from the machine; `code` is one of docs/findings.
+struct Finding {
+    enum class Severity : std::uint8_t { info, warn, error };
+    std::string code;
+    Severity severity = Severity::info;
+    std::vector<std::pair<int, int>> pairs{};  ///< accessor, owner
+    std::vector<std::string> evidence{};       ///< what was read, where, the value
+    std::string cure;
+    friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+/// healthy: all that was tried is right, or `no` by design. degraded: right but less than it should be. broken: wrong
+/// bytes, a hang or an error in a claimed pair. inconclusive: the control arm is not right, or nothing could run.
 enum class Status : std::uint8_t { healthy, degraded, broken, inconclusive };
 
 struct Verdicts {
     bool simulated = false;
     Status status = Status::inconclusive;
     std::uint64_t seed = 0;
-    std::vector<PairVerdict> pairs{};        ///< sorted by accessor, owner
-    std::vector<ControlVerdict> control{};   ///< sorted by source, destination
-    std::vector<RouteVerdict> routes{};      ///< sorted by source, destination
+    std::vector<PairVerdict> pairs{};       ///< sorted by accessor, owner
+    std::vector<ControlVerdict> control{};  ///< sorted by source, destination
+    std::vector<RouteVerdict> routes{};     ///< sorted by source, destination
+    std::vector<GroupVerdict> groups{};
+    std::vector<Finding> findings{};
     [[nodiscard]] const PairVerdict* pair(int accessor, int owner) const;
     [[nodiscard]] PairVerdict* pair(int accessor, int owner);
     [[nodiscard]] const ControlVerdict* control_of(int source, int destination) const;
@@ -86,8 +113,20 @@ const char* to_string(WrongKind kind);
 const char* to_string(Status status);
 const char* to_string(RouteVerdict::Use use);
 
-/// Routes from checks: direct pushed by copy engine (source:destination push), pulled (destination:source pull), then kernel
-/// store, then kernel load; staged when none of them is proven and the control arm is right; none otherwise.
+const char* to_string(Finding::Severity severity);
+/// The words above read back; empty for any other.
+std::optional<Check> parse_check(std::string_view word);
+std::optional<Result> parse_result(std::string_view word);
+
+/// Sets `routes` and `status` from the checks and the control arm; a function of those alone.
+/// Routes: direct pushed by copy engine (source:destination push), pulled (destination:source pull), then kernel store,
+/// then kernel load, the first that is right and within 10 % of the fastest of them; staged when none of them is right,
+/// or when all of them are measured slower than 90 % of staging, and the control arm is right; none otherwise.
 void judge(Verdicts& verdicts);
+
+/// The document `peerlane.verdicts/1`; `indent` < 0 puts it on one line.
+std::string write_verdicts(const Verdicts& verdicts, int indent = 2);
+/// Throws InputError (with `file` as its name) for what is no such document.
+Verdicts read_verdicts(std::string_view text, const std::string& file);
 
 }  // namespace peerlane

@@ -42,8 +42,8 @@ class MappingsOfDriver {
     virtual ~MappingsOfDriver() = default;
     /// The driver's claim, nothing more. Throws std::invalid_argument for an unknown device.
     [[nodiscard]] virtual bool can_access(int accessor, int owner) const = 0;
-    /// Maps all plain memory of the owner's context, existing and future. An unknown device or accessor == owner is `refused`
-    /// (codes 101 and 217). Takes about 10 ms a direction on real devices.
+    /// Maps all plain memory of the owner's context, existing and future. An unknown device or accessor == owner is
+    /// `refused` (codes 101 and 217). Takes about 10 ms a direction on real devices.
     virtual MappingOutcome enable_access(AccessEdge edge) = 0;
     /// `refused` with code 705 when it was not enabled.
     virtual MappingOutcome disable_access(AccessEdge edge) = 0;

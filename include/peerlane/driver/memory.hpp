@@ -15,33 +15,34 @@ enum class MemoryKind : std::uint8_t { plain, pool, virtual_memory, managed, pin
 const char* to_string(MemoryKind kind);
 
 struct AllocationRequest {
-    Place place;                       ///< a device for plain, pool, virtual, managed; the host for pinned and pageable
-    std::uint64_t bytes = 0;           ///< at least 1
+    Place place;              ///< a device for plain, pool, virtual, managed; the host for pinned and pageable
+    std::uint64_t bytes = 0;  ///< at least 1
     MemoryKind kind = MemoryKind::plain;
-    std::optional<PoolId> pool{};      ///< kind pool: default pool of the device when empty
-    std::optional<StreamView> stream{};///< kind pool: ordered on it; the device's legacy stream when empty
-    ContextId context{};               ///< kind plain: context that owns it
+    std::optional<PoolId> pool{};        ///< kind pool: default pool of the device when empty
+    std::optional<StreamView> stream{};  ///< kind pool: ordered on it; the device's legacy stream when empty
+    ContextId context{};                 ///< kind plain: context that owns it
 };
 
 /// What is known of the memory behind an address.
 struct Provenance {
     MemoryKind kind = MemoryKind::pageable;
     Place place;
-    Address base = Address::null;      ///< of the allocation
-    std::uint64_t bytes = 0;           ///< of the allocation
+    Address base = Address::null;  ///< of the allocation
+    std::uint64_t bytes = 0;       ///< of the allocation
     ContextId context{};
     std::optional<PoolId> pool{};
     std::vector<int> kernel_access{};  ///< devices whose kernels (in the primary context) may touch it now, ascending
 };
 
-/// Sizes and contents of memory. Every function throws Error (device named) when the driver fails and std::invalid_argument when
-/// a precondition is broken.
+/// Sizes and contents of memory. Every function throws Error (device named) when the driver fails and
+/// std::invalid_argument when a precondition is broken.
 class MemoryOfDriver {
   public:
     virtual ~MemoryOfDriver() = default;
     /// Error code 2 when there is not enough. Contents are undefined.
     [[nodiscard]] virtual Address allocate(const AllocationRequest& request) = 0;
-    /// Takes the base. Waits for work that uses it, as the driver's own free does; kind pool is freed in order of `stream`.
+    /// Takes the base. Waits for work that uses it, as the driver's own free does; kind pool is freed in order of
+    /// `stream`.
     virtual void free(Address base, std::optional<StreamView> stream = std::nullopt) = 0;
     virtual void register_host(Address base, std::uint64_t bytes) = 0;
     virtual void unregister_host(Address base) = 0;
@@ -57,7 +58,8 @@ class MemoryOfDriver {
     virtual void write_host(Address to, const void* from, std::uint64_t bytes) = 0;
     virtual void read_host(Address from, void* to, std::uint64_t bytes) const = 0;
     virtual void fill_host(Address to, std::uint64_t bytes, Pattern pattern) = 0;
-    [[nodiscard]] virtual CheckOutcome check_host(Address at, std::uint64_t bytes, Pattern expected, Pattern poison) const = 0;
+    [[nodiscard]] virtual CheckOutcome check_host(Address at, std::uint64_t bytes, Pattern expected,
+                                                  Pattern poison) const = 0;
 };
 
 }  // namespace peerlane

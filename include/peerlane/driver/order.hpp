@@ -8,12 +8,13 @@
 
 namespace peerlane {
 
-/// Streams, events, waiting and time. Device work progresses by itself on real devices; under simulation only inside the calls
-/// that wait or look (synchronize, query, wait_for, poll, a call blocked on a full queue).
+/// Streams, events, waiting and time. Device work progresses by itself on real devices; under simulation only inside
+/// the calls that wait or look (synchronize, query, wait_for, poll, a call blocked on a full queue).
 class OrderOfDriver {
   public:
     virtual ~OrderOfDriver() = default;
-    [[nodiscard]] virtual StreamView create_stream(int device, StreamKind kind = StreamKind::nonblocking, ContextId context = {}) = 0;
+    [[nodiscard]] virtual StreamView create_stream(int device, StreamKind kind = StreamKind::nonblocking,
+                                                   ContextId context = {}) = 0;
     /// Work already in it still completes.
     virtual void destroy_stream(StreamView stream) = 0;
     [[nodiscard]] virtual EventView create_event(int device, bool timing = false) = 0;
@@ -31,8 +32,8 @@ class OrderOfDriver {
     virtual void synchronize_device(int device) = 0;
     /// Bounded wait: true when done within `seconds` from now. Under simulation work that hangs uses up the whole time.
     [[nodiscard]] virtual bool wait_for(EventView event, double seconds) = 0;
-    /// Seconds between two timing events of one device, resolution about 0.5 us; Error 400 for events of two devices, 600 when
-    /// not yet reached.
+    /// Seconds between two timing events of one device, resolution about 0.5 us; Error 400 for events of two devices,
+    /// 600 when not yet reached.
     [[nodiscard]] virtual double elapsed(EventView start, EventView end) = 0;
 
     /// Records what follows in `stream` (and in streams that wait for its events) instead of running it.
@@ -47,11 +48,13 @@ class OrderOfDriver {
     virtual void write_value(StreamView stream, Address at, std::uint32_t value) = 0;
     virtual void wait_value(StreamView stream, Address at, std::uint32_t at_least) = 0;
 
-    /// Seconds on this thread's clock: steady time, or under simulation the thread's virtual time. Only differences mean anything.
+    /// Seconds on this thread's clock: steady time, or under simulation the thread's virtual time. Only differences
+    /// mean anything.
     [[nodiscard]] virtual double now() const = 0;
     /// The 32-bit value in pinned memory as the host sees it now.
     [[nodiscard]] virtual std::uint32_t poll(Address pinned) = 0;
-    /// What the runtime would tell the next user as its last error, without clearing it. 0 unless a device error is sticky.
+    /// What the runtime would tell the next user as its last error, without clearing it. 0 unless a device error is
+    /// sticky.
     [[nodiscard]] virtual int last_error() const = 0;
 };
 

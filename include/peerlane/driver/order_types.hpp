@@ -6,7 +6,8 @@ namespace peerlane {
 
 /// A stream that somebody else owns: ours, the caller's (`handle` is then the native one), or the special ones.
 struct StreamView {
-    static constexpr std::uint64_t legacy = 1, per_thread = 2;  ///< as the runtime numbers them; legacy is the default stream
+    static constexpr std::uint64_t legacy = 1,
+                                   per_thread = 2;  ///< as the runtime numbers them; legacy is the default stream
     int device = 0;
     std::uint64_t handle = legacy;
     friend constexpr auto operator<=>(const StreamView&, const StreamView&) = default;

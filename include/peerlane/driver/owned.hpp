@@ -1,5 +1,6 @@
 #pragma once
-/// Owning handles: move-only, give back in their destructor, never throw there. `view()` lends, `release()` gives ownership away.
+/// Owning handles: move-only, give back in their destructor, never throw there. `view()` lends, `release()` gives
+/// ownership away.
 
 #include <utility>
 
@@ -30,7 +31,8 @@ class Stream {
 class Event {
   public:
     Event() = default;
-    Event(Driver& driver, int device, bool timing = false) : driver_(&driver), view_(driver.create_event(device, timing)) {}
+    Event(Driver& driver, int device, bool timing = false)
+        : driver_(&driver), view_(driver.create_event(device, timing)) {}
     Event(Event&& other) noexcept : driver_(std::exchange(other.driver_, nullptr)), view_(other.view_) {}
     Event& operator=(Event&& other) noexcept;
     ~Event();

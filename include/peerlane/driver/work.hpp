@@ -10,8 +10,8 @@ namespace peerlane {
 struct Kernel;  // src/kernels/kernel.hpp
 
 /// peer: the call that names both devices (staged by the driver where nothing is mapped; refused while capturing).
-/// automatic: the call that finds out from the addresses (refused, code 1, where the issuing device has no mapping of pool or
-/// virtual memory).
+/// automatic: the call that finds out from the addresses (refused, code 1, where the issuing device has no mapping of
+/// pool or virtual memory).
 enum class CopyApi : std::uint8_t { automatic, peer };
 
 struct CopyRequest {
@@ -27,13 +27,14 @@ struct LaunchShape {
     unsigned threads = 512;
 };
 
-/// All of it is stream-ordered; the device of the stream issues the work. Failures found at the call throw Error; later ones
-/// come out of the calls that wait.
+/// All of it is stream-ordered; the device of the stream issues the work. Failures found at the call throw Error; later
+/// ones come out of the calls that wait.
 class WorkOfDriver {
   public:
     virtual ~WorkOfDriver() = default;
     virtual void copy(StreamView stream, const CopyRequest& request) = 0;
-    /// The same copies in one call, in no order among themselves. Falls back to single copies where the driver has no batch call.
+    /// The same copies in one call, in no order among themselves. Falls back to single copies where the driver has no
+    /// batch call.
     virtual void copy_batch(StreamView stream, std::span<const CopyRequest> requests) = 0;
     virtual void fill(StreamView stream, Location to, std::uint8_t value, std::uint64_t bytes) = 0;
     /// `arguments` points to the kernel's argument struct and is read before the call returns.

@@ -1,0 +1,72 @@
+#pragma once
+/// Where proofs run. Steps and a deadline in, outcomes out. Real ones start a helper executable, so that a step that
+/// hangs or takes the driver down with it costs its process and not ours; simulated ones play freeze, wedge and reset.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <peerlane/driver.hpp>
+#include <peerlane/verdicts.hpp>
+
+namespace peerlane::prove {
+
+/// One thing to find out. `control` steps move bytes source > destination through the host: accessor is then the
+/// source.
+struct ProbeStep {
+    enum class Kind : std::uint8_t { check, control };
+    Kind kind = Kind::check;
+    Check check = Check::claim;  ///< of kind check
+    int accessor = 0;
+    int owner = 0;
+    std::vector<std::uint64_t> sizes{};  ///< ascending; empty for claim and map
+    std::uint64_t seed = 0;
+    friend bool operator==(const ProbeStep&, const ProbeStep&) = default;
+};
+
+/// "0:1 push", "control 0>1".
+std::string describe(const ProbeStep& step);
+
+struct ProbeOutcome {
+    ProbeStep step;
+    CheckResult result;
+    friend bool operator==(const ProbeOutcome&, const ProbeOutcome&) = default;
+};
+
+using OnBegin = std::function<void(const ProbeStep&)>;
+using OnEnd = std::function<void(const ProbeOutcome&)>;
+
+class ProbeHost {
+  public:
+    virtual ~ProbeHost() = default;
+    /// Runs the steps of one batch in order, calling `begin` before and `end` after each (a journal hangs there; either
+    /// may be empty). A step that does not end within `seconds_per_step` is a hang; the steps after it still run, in a
+    /// fresh process. Never throws for what a step does; throws Error when no prober can be started at all.
+    virtual std::vector<ProbeOutcome> run(const std::vector<ProbeStep>& steps, double seconds_per_step,
+                                          const OnBegin& begin, const OnEnd& end) = 0;
+};
+
+/// Runs steps in this process. For simulated machines: a real hang would take this process with it.
+struct InProcessOptions {
+    /// Called at first, and again after a step that left the driver unusable (a hang, a sticky error).
+    std::function<std::unique_ptr<Driver>()> open;
+    /// True for steps whose hang cannot be ended (the simulation's `freeze`); may be empty.
+    std::function<bool(const ProbeStep&)> freezes{};
+};
+std::unique_ptr<ProbeHost> in_process_host(InProcessOptions options);
+
+/// Runs steps in a helper executable, started anew after a step that had to be ended.
+struct ChildOptions {
+    std::string helper;  ///< path of peerlane-probe
+    std::vector<std::string>
+        arguments{};            ///< "--machine", FILE, "--fault", SPEC for a simulated machine; none for this one
+    double start_seconds = 60;  ///< until the helper has opened its devices
+    double end_seconds = 2;     ///< after asking it to end, and again after killing it, before it counts as frozen
+    /// Sends a signal to the helper, true when sent; ::kill when empty. Tests play a process that does not die with it.
+    std::function<bool(int process, int signal)> send_signal{};
+};
+std::unique_ptr<ProbeHost> child_host(ChildOptions options);
+
+}  // namespace peerlane::prove

@@ -1,0 +1,41 @@
+#pragma once
+/// The proof of a machine: which steps, run where, and what follows from their outcomes.
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <peerlane/machine.hpp>
+#include <peerlane/probe_host.hpp>
+#include <peerlane/units.hpp>
+#include <peerlane/verdicts.hpp>
+
+namespace peerlane::prove {
+
+/// accessor, owner
+using DirectedPair = std::pair<int, int>;
+
+struct ProveOptions {
+    std::vector<DirectedPair> pairs{};  ///< empty: every directed pair of the machine
+    std::vector<std::uint64_t> sizes{4 * KiB, 16 * MiB + 36};
+    std::uint64_t seed = 1;        ///< draw one on real devices; an input under simulation
+    double seconds_per_step = 10;  ///< hard limit of one step, all its sizes together
+    bool simulated = false;        ///< what the result says of itself
+    OnBegin begin{};
+    OnEnd end{};
+};
+
+/// The first proof: of each data direction that a pair serves the control arm, then claim, map, push, pull, store and
+/// load of the pair. Both directions of two devices follow each other. Throws std::invalid_argument for a pair that the
+/// machine does not have, for no size and for a size of 0.
+std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
+                                         std::span<const std::uint64_t> sizes, std::uint64_t seed);
+
+/// Verdicts of the pairs that the outcomes speak of, judged. Checks without an outcome are skipped, with a reason.
+Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes, std::uint64_t seed, bool simulated);
+
+/// All of it. Throws what first_proof_steps throws, and Error when no prober can be started at all.
+Verdicts prove(ProbeHost& host, const Machine& machine, const ProveOptions& options);
+
+}  // namespace peerlane::prove
