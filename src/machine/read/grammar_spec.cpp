@@ -59,16 +59,14 @@ int Parser::count(std::string_view key, std::string_view value, int least) const
 /// "gen5x16"
 PcieLink Parser::pcie(std::string_view key, std::string_view value) const {
     auto const x = value.find('x');
-    auto const generation = value.substr(0, 3) == "gen" && x != std::string_view::npos
-                                ? small_number(value.substr(3, x - 3))
-                                : std::nullopt;
-    auto const width = x == std::string_view::npos ? std::nullopt : small_number(value.substr(x + 1));
-    bool const lanes =
-        width && (*width == 1 || *width == 2 || *width == 4 || *width == 8 || *width == 16 || *width == 32);
-    if (!generation || *generation < 1 || *generation > 7 || !lanes) {
+    bool const shaped = value.substr(0, 3) == "gen" && x != std::string_view::npos;
+    auto const generation = shaped ? small_number(value.substr(3, x - 3)).value_or(0) : 0;
+    auto const width = shaped ? small_number(value.substr(x + 1)).value_or(0) : 0;
+    bool const lanes = width == 1 || width == 2 || width == 4 || width == 8 || width == 16 || width == 32;
+    if (generation < 1 || generation > 7 || !lanes) {
         bad(key, value, "genGxW, generation 1 to 7 and 1, 2, 4, 8, 16 or 32 lanes");
     }
-    return {*generation, *width};
+    return {generation, width};
 }
 
 GrammarFabric Parser::fabric(std::string_view key, std::string_view value) const {
