@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <peerlane/driver.hpp>
+#include <peerlane/fault.hpp>
 #include <peerlane/verdicts.hpp>
 
 namespace peerlane::prove {
@@ -56,6 +57,8 @@ struct InProcessOptions {
     std::function<bool(const ProbeStep&)> freezes{};
 };
 std::unique_ptr<ProbeHost> in_process_host(InProcessOptions options);
+/// `freezes` of a simulation with these faults.
+std::function<bool(const ProbeStep&)> freezes_of(std::vector<Fault> faults);
 
 /// Runs steps in a helper executable, started anew after a step that had to be ended.
 struct ChildOptions {

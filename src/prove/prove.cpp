@@ -1,0 +1,113 @@
+#include <peerlane/prove.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace peerlane::prove {
+namespace {
+
+constexpr std::array first_proof{Check::claim, Check::map, Check::push, Check::pull, Check::store, Check::load};
+
+bool moves_bytes(Check check) {
+    return check != Check::claim && check != Check::map;
+}
+
+/// Both directions of two devices side by side, so that a prober keeps its buffers and mappings from one to the other.
+std::vector<DirectedPair> side_by_side(const Machine& machine, std::span<const DirectedPair> asked) {
+    std::vector<DirectedPair> pairs(asked.begin(), asked.end());
+    if (pairs.empty()) {
+        for (auto const& pair : machine.pairs) {
+            pairs.emplace_back(pair.accessor, pair.owner);
+        }
+    }
+    for (auto const& pair : pairs) {
+        if (machine.device(pair.first) == nullptr || machine.device(pair.second) == nullptr ||
+            pair.first == pair.second) {
+            throw std::invalid_argument(fmt::format("no pair {}:{} on a machine of {} devices", pair.first, pair.second,
+                                                    machine.devices.size()));
+        }
+    }
+    auto const key = [](const DirectedPair& pair) {
+        return std::pair(DirectedPair(std::minmax(pair.first, pair.second)), pair);
+    };
+    std::sort(pairs.begin(), pairs.end(),
+              [&](const DirectedPair& a, const DirectedPair& b) { return key(a) < key(b); });
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    return pairs;
+}
+
+}  // namespace
+
+std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
+                                         std::span<const std::uint64_t> sizes, std::uint64_t seed) {
+    std::vector<std::uint64_t> ascending(sizes.begin(), sizes.end());
+    std::sort(ascending.begin(), ascending.end());
+    ascending.erase(std::unique(ascending.begin(), ascending.end()), ascending.end());
+    if (ascending.empty() || ascending.front() == 0) {
+        throw std::invalid_argument("a proof needs at least one size, and none of 0 bytes");
+    }
+    std::vector<ProbeStep> steps;
+    std::set<DirectedPair> controlled;
+    for (auto const& pair : side_by_side(machine, pairs)) {
+        for (auto const& direction : {pair, DirectedPair(pair.second, pair.first)}) {
+            if (controlled.insert(direction).second) {
+                steps.push_back(
+                    {ProbeStep::Kind::control, Check::claim, direction.first, direction.second, ascending, seed});
+            }
+        }
+        for (auto const check : first_proof) {
+            steps.push_back({ProbeStep::Kind::check, check, pair.first, pair.second,
+                             moves_bytes(check) ? ascending : std::vector<std::uint64_t>{}, seed});
+        }
+    }
+    return steps;
+}
+
+Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes, std::uint64_t seed, bool simulated) {
+    Verdicts verdicts;
+    verdicts.simulated = simulated;
+    verdicts.seed = seed;
+    std::map<DirectedPair, PairVerdict> pairs;
+    std::map<DirectedPair, ControlVerdict> control;
+    for (auto const& outcome : outcomes) {
+        DirectedPair const key{outcome.step.accessor, outcome.step.owner};
+        if (machine.pair(key.first, key.second) == nullptr) {
+            throw std::invalid_argument(
+                fmt::format("an outcome of {}:{}, which this machine does not have", key.first, key.second));
+        }
+        if (outcome.step.kind == ProbeStep::Kind::control) {
+            control[key] = {key.first, key.second, outcome.result};
+            continue;
+        }
+        auto const made = pairs.try_emplace(key);
+        auto& pair = made.first->second;
+        if (made.second) {
+            pair.accessor = key.first;
+            pair.owner = key.second;
+            for (auto& check : pair.checks) {
+                check.reason = "not part of this proof";
+            }
+        }
+        pair[outcome.step.check] = outcome.result;
+    }
+    for (auto& entry : pairs) {
+        verdicts.pairs.push_back(std::move(entry.second));
+    }
+    for (auto& entry : control) {
+        verdicts.control.push_back(std::move(entry.second));
+    }
+    judge(verdicts);
+    return verdicts;
+}
+
+Verdicts prove(ProbeHost& host, const Machine& machine, const ProveOptions& options) {
+    auto const steps = first_proof_steps(machine, options.pairs, options.sizes, options.seed);
+    auto const outcomes = host.run(steps, options.seconds_per_step, options.begin, options.end);
+    return assemble(machine, outcomes, options.seed, options.simulated);
+}
+
+}  // namespace peerlane::prove
