@@ -203,9 +203,8 @@ MappingOutcome SimMemory::grant(PoolId pool, int accessor, Access access) {
         return {MappingOutcome::Kind::refused, found == pools_.end() ? code::invalid_value : code::invalid_device};
     }
     auto& p = found->second;
-    if (accessor == p.device) {  // the owner's own access can be kept, never taken away
-        return access == Access::read_write ? MappingOutcome{}
-                                            : MappingOutcome{MappingOutcome::Kind::refused, code::invalid_device};
+    if (accessor == p.device) {
+        return {};  // the owner's own access is never taken away
     }
     if (access != Access::none && !truth_.claims(accessor, p.device)) {
         return {MappingOutcome::Kind::refused, code::invalid_device};

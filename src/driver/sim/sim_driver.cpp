@@ -104,7 +104,7 @@ std::uint64_t SimDriver::key_of(StreamView view) const {
 StreamState& SimDriver::stream_of(StreamView view, const char* call) const {
     engine_.memory().check_device(view.device, call);
     auto const found = streams_.find(key_of(view));
-    if (found == streams_.end() || found->second.device != view.device) {
+    if (found == streams_.end() || found->second.destroyed || found->second.device != view.device) {
         throw Error({code::invalid_handle, call, view.device, -1, "no such stream on this device"});
     }
     return found->second;

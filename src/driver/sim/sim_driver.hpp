@@ -39,6 +39,7 @@ struct StreamState {
     OpId tail = 0;
     std::vector<OpId> also{};  ///< waited for before the next operation
     std::shared_ptr<Capture> capture{};
+    bool destroyed = false;  ///< its work is still waited for
 };
 
 struct EventState {

@@ -25,8 +25,13 @@ StreamView SimDriver::create_stream(int device, StreamKind kind, ContextId conte
 
 void SimDriver::destroy_stream(StreamView stream) {
     Lock const lock(mutex_);
-    if (stream.handle <= StreamView::per_thread || streams_.erase(stream.handle) == 0) {
+    auto const found = streams_.find(stream.handle);
+    if (stream.handle <= StreamView::per_thread || found == streams_.end() || found->second.destroyed) {
         throw Error({code::invalid_handle, "destroy_stream", stream.device, -1, "no such stream"});
+    }
+    found->second.destroyed = true;
+    for (auto entry = streams_.begin(); entry != streams_.end();) {
+        entry = entry->second.destroyed && stream_done(entry->first) ? streams_.erase(entry) : std::next(entry);
     }
 }
 
