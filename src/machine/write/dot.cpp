@@ -106,7 +106,9 @@ std::string node_line(const Machine& machine, const Node& node) {
 std::string dot(const Machine& machine) {
     auto const graph = synthesize_graph(machine);
     auto const name = [&](int index) { return quoted(graph.nodes[static_cast<std::size_t>(index)].name); };
-    std::string out = "graph machine {\n  graph [rankdir=TB, nodesep=0.25, ranksep=0.6, fontname=\"Helvetica\"";
+    std::string out =
+        "graph machine {\n  graph [rankdir=TB, newrank=true, forcelabels=true, nodesep=0.25, ranksep=0.6, "
+        "fontname=\"Helvetica\"";
     out += machine.graph.empty() && !machine.devices.empty() ? ", label=\"derived from path classes\"];\n" : "];\n";
     out += "  node [fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=9];\n";
     int open = 0;
@@ -162,13 +164,15 @@ std::string dot(const Machine& machine) {
             }
         }
     }
+    // Beside the tree, not part of its ranks; an outer label, because Graphviz cannot place an inner one between
+    // neighbours.
     for (auto const& cable : cables) {
         auto const kind_a = graph.nodes[static_cast<std::size_t>(cable.a)].kind;
         auto const kind_b = graph.nodes[static_cast<std::size_t>(cable.b)].kind;
         if (kind_a != NodeKind::nvswitch && kind_b != NodeKind::nvswitch) {
             out += fmt::format("  {} -- {} [color=\"{}\", penwidth=2, constraint=false{}];\n", name(cable.a),
                                name(cable.b), cable.kind == LinkKind::xgmi ? "#b03030" : "#2f7d32",
-                               cable.width ? fmt::format(", label=\"x{}\"", *cable.width) : "");
+                               cable.width ? fmt::format(", xlabel=\"x{}\"", *cable.width) : "");
         }
     }
     return out + "}\n";
