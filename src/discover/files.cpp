@@ -12,6 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string_view without_ends(std::string_view text) {
+    constexpr std::string_view ends(" \t\r\n\0", 5);  // some firmware pads its names with zeros
+    auto const first = text.find_first_not_of(ends);
+    return first == std::string_view::npos ? std::string_view()
+                                           : text.substr(first, text.find_last_not_of(ends) - first + 1);
+}
+
 }  // namespace
 
 std::optional<std::string> bytes(const std::string& path, std::size_t most) {
@@ -25,7 +32,7 @@ std::optional<std::string> bytes(const std::string& path, std::size_t most) {
     }
     // The size that the system states for such files is a page or 0, whatever they hold: read until the end.
     std::string content;
-    std::string part(std::min<std::size_t>(most, 65536), '\0');
+    std::string part(std::min<std::size_t>(most, 4096), '\0');
     while (content.size() < most) {
         file.read(part.data(), static_cast<std::streamsize>(std::min(part.size(), most - content.size())));
         content.append(part, 0, static_cast<std::size_t>(file.gcount()));
@@ -41,12 +48,12 @@ std::optional<std::string> bytes(const std::string& path, std::size_t most) {
 
 std::string text(const std::string& path) {
     auto const content = bytes(path);
-    return content ? std::string(read::trimmed(*content)) : std::string();
+    return content ? std::string(without_ends(*content)) : std::string();
 }
 
 std::string first_line(const std::string& path) {
     auto const content = text(path);
-    return std::string(read::trimmed(std::string_view(content).substr(0, content.find('\n'))));
+    return std::string(without_ends(std::string_view(content).substr(0, content.find('\n'))));
 }
 
 std::optional<std::int64_t> number(const std::string& path) {
