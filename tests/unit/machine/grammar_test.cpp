@@ -44,7 +44,8 @@ TEST(Grammar, SwitchesSocketsAndLink) {
 }
 
 TEST(Grammar, SeveralHostBridgesOfOneNumaNode) {
-    EXPECT_EQ(classes(read_grammar("sim:gpu=4,host=2")), "X PHB NODE NODE / PHB X NODE NODE / NODE NODE X PHB / NODE NODE PHB X");
+    EXPECT_EQ(classes(read_grammar("sim:gpu=4,host=2")),
+              "X PHB NODE NODE / PHB X NODE NODE / NODE NODE X PHB / NODE NODE PHB X");
 }
 
 TEST(Grammar, NarrowUplinkIsTheNominalRateAcrossSwitches) {
@@ -58,7 +59,8 @@ TEST(Grammar, FabricShapes) {
     EXPECT_EQ(classes(read_grammar("sim:gpu=4,socket=2,nvlink=pairs:12@25GB/s")),
               "X NV12 SYS SYS / NV12 X SYS SYS / SYS SYS X NV12 / SYS SYS NV12 X");
     EXPECT_EQ(classes(read_grammar("sim:gpu=3,nvlink=mesh:2")), "X NV2 NV2 / NV2 X NV2 / NV2 NV2 X");
-    EXPECT_EQ(classes(read_grammar("sim:gpu=4,nvlink=ring")), "X NV1 PHB NV1 / NV1 X NV1 PHB / PHB NV1 X NV1 / NV1 PHB NV1 X");
+    EXPECT_EQ(classes(read_grammar("sim:gpu=4,nvlink=ring")),
+              "X NV1 PHB NV1 / NV1 X NV1 PHB / PHB NV1 X NV1 / NV1 PHB NV1 X");
     EXPECT_EQ(classes(read_grammar("sim:gpu=3,nvlink=1-2+1-0:3")), "X NV3 PHB / NV3 X NV1 / PHB NV1 X");
     EXPECT_EQ(classes(read_grammar("sim:gpu=2,xgmi=mesh")), "X XGMI1 / XGMI1 X");
     auto const all = read_grammar("sim:gpu=8,nvlink=switch:18@26.56GB/s");
@@ -107,10 +109,16 @@ TEST(Grammar, RandomLinesRoundTrip) {
     auto const pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
     for (int i = 0; i < 500; ++i) {
         auto const sockets = pick(1, 3), numas = sockets * pick(1, 2), gpus = 2 * pick(2, 8);
-        std::string text = "sim:gpu=" + std::to_string(gpus) + ",socket=" + std::to_string(sockets) + ",numa=" + std::to_string(numas) +
-                           ",host=" + std::to_string(numas * pick(1, 3)) + ",switch=" + std::to_string(pick(0, gpus)) +
-                           ",link=gen" + std::to_string(pick(1, 7)) + "x" + std::to_string(1 << pick(0, 5));
-        char const* const fabrics[] = {"", ",nvlink=pairs:3", ",xgmi=mesh@50GB/s", ",nvlink=ring:2@20.25GB/s", ",nvlink=switch:6", ",nvlink=0-3:2+1-2"};
+        std::string text = "sim:gpu=" + std::to_string(gpus) + ",socket=" + std::to_string(sockets) +
+                           ",numa=" + std::to_string(numas) + ",host=" + std::to_string(numas * pick(1, 3)) +
+                           ",switch=" + std::to_string(pick(0, gpus)) + ",link=gen" + std::to_string(pick(1, 7)) + "x" +
+                           std::to_string(1 << pick(0, 5));
+        char const* const fabrics[] = {"",
+                                       ",nvlink=pairs:3",
+                                       ",xgmi=mesh@50GB/s",
+                                       ",nvlink=ring:2@20.25GB/s",
+                                       ",nvlink=switch:6",
+                                       ",nvlink=0-3:2+1-2"};
         text += fabrics[pick(0, 5)];
         text += pick(0, 1) == 1 ? ",model=Some_Part" : "";
         auto const canonical = canonical_grammar(text);
