@@ -1,0 +1,18 @@
+# Every public header compiles alone, and twice: one generated translation unit a header, part of test_purity. Headers that
+# need a vendor's own are left to the builds that have them.
+file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/include/peerlane/*.hpp")
+set(units "")
+foreach(header IN LISTS public_headers)
+  file(STRINGS "${PROJECT_SOURCE_DIR}/include/${header}" vendor_lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"](cuda|hip/|nvml)")
+  if(vendor_lines AND NOT PEERLANE_HAVE_CUDA)
+    continue()
+  endif()
+  string(REGEX REPLACE "[^A-Za-z0-9]" "_" unit "${header}")
+  set(path "${CMAKE_CURRENT_BINARY_DIR}/alone/${unit}.cpp")
+  file(CONFIGURE OUTPUT "${path}" CONTENT "#include <${header}>\n#include <${header}>\n" @ONLY)
+  list(APPEND units "${path}")
+endforeach()
+target_sources(test_purity PRIVATE ${units})
+if(PEERLANE_HAVE_CUDA)
+  target_link_libraries(test_purity PRIVATE CUDA::cudart_static)
+endif()
