@@ -1,0 +1,13 @@
+#include "cli/command.hpp"
+
+namespace peerlane::cli {
+
+const std::vector<Command>& commands() {
+    static const std::vector<Command> table{
+        topo_command(),
+        copy_command(),
+    };
+    return table;
+}
+
+}  // namespace peerlane::cli
