@@ -19,6 +19,9 @@ class Book {
             ++findings_[known.first->second].count;
         }
     }
+    [[nodiscard]] bool has(const std::string& code, const std::string& key) const {
+        return places_.count(code + '\n' + key) > 0;
+    }
     [[nodiscard]] const std::vector<AuditFinding>& all() const { return findings_; }
 
   private:

@@ -20,10 +20,12 @@ void FlagState::add(Sent sent) {
     highest_ = std::max(highest_, sent.value);
     auto lane = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.chain == sent.chain; });
     if (lane == lanes_.end()) {
-        lanes_.push_back({sent.chain, true, {}, 0});
+        lanes_.push_back({sent.chain, true, true, {}, 0});
         lane = lanes_.end() - 1;
     }
     lane->rising = lane->rising && (lane->sent.empty() || lane->sent.back().value <= sent.value);
+    lane->alike = lane->alike && (lane->sent.empty() ||
+                                  (lane->sent.back().order == sent.order && lane->sent.back().scope == sent.scope));
     lane->sent.push_back(std::move(sent));
     if (lane->sent.size() >= trim_at) {
         trim(*lane);
@@ -84,8 +86,15 @@ FlagState::Answer FlagState::ask(const Deed& wait, const Clock& clock) const {
                 ? std::partition_point(from, lane.sent.end(),
                                        [&](const Sent& s) { return !wait.satisfied_by(s.value); })
                 : std::find_if(from, lane.sent.end(), [&](const Sent& s) { return wait.satisfied_by(s.value); });
-        if (it != lane.sent.end()) {
-            answer.seen.push_back(&*it);
+        if (it == lane.sent.end()) {
+            continue;
+        }
+        answer.seen.push_back(&*it);
+        // A later store comes with all that came before the first, but it may hand over less of it.
+        for (auto later = it + 1; !lane.alike && later != lane.sent.end(); ++later) {
+            if (wait.satisfied_by(later->value)) {
+                answer.seen.push_back(&*later);
+            }
         }
     }
     return answer;

@@ -26,7 +26,7 @@ class FlagState {
     struct Answer {
         bool initial = false;  ///< the 0 that a flag starts with may be what the wait saw
         std::vector<const Sent*>
-            seen{};  ///< stores that may have met it, the earliest of each chain; valid until `add`
+            seen{};  ///< stores that may have met it; of alike ones of a chain the earliest; valid until `add`
         [[nodiscard]] bool met() const { return initial || !seen.empty(); }
     };
     /// What may have met the wait of somebody who knows `clock`.
@@ -50,6 +50,7 @@ class FlagState {
     struct Lane {
         Chain chain = 0;
         bool rising = true;  ///< values never fell
+        bool alike = true;   ///< all of one order and scope
         std::vector<Sent> sent{};
         Tick dropped = 0;  ///< of the last store that was dropped
     };

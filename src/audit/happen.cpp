@@ -78,14 +78,6 @@ void Schedule::join_legacy(Chain chain) {
     }
 }
 
-/// The thread waited for the end of a stream in which nothing is held.
-void Schedule::join_end(Chain thread, Chain stream) {
-    if (agents_[stream].legacy) {
-        join_legacy(stream);
-    }
-    join_chain(thread, stream);
-}
-
 void Schedule::perform(const Doing& doing, const Deed& deed, Ref task) {
     touch(doing.chain);
     const Agent& agent = agents_[doing.chain];
@@ -170,7 +162,7 @@ bool Schedule::advance(Chain chain, std::uint64_t mark) {
             break;
         }
         const Ref self = ref(*task);
-        moved = run(*task) || moved;
+        moved = run(*task, task->mark_to) || moved;
         if (find(self) != nullptr) {
             break;
         }
@@ -178,8 +170,9 @@ bool Schedule::advance(Chain chain, std::uint64_t mark) {
     return moved;
 }
 
-/// Goes as far as the next wait for a flag; true when anything happened. The task is over when it reaches its end.
-bool Schedule::run(Task& task) {
+/// Goes as far as the next wait for a flag, or through the first `to` deeds; true when anything happened. The task is
+/// over when it reaches its end.
+bool Schedule::run(Task& task, std::size_t to) {
     bool moved = !task.started;
     if (!task.started) {
         task.started = true;
@@ -193,7 +186,7 @@ bool Schedule::run(Task& task) {
     switch (task.act) {
         case Act::deeds:
             for (; task.at < task.deeds.size(); ++task.at) {
-                if (task.deeds[task.at].kind == Step::Kind::wait) {
+                if (task.at >= to || task.deeds[task.at].kind == Step::Kind::wait) {
                     return moved;
                 }
                 perform(task.doing, task.deeds[task.at], ref(task));
@@ -254,7 +247,7 @@ bool Schedule::drive(Chain thread) {
     while (Task* task = front(thread)) {
         const Ref self = ref(*task);
         if (!at_wait(*task) && runnable(*task)) {
-            moved = run(*task) || moved;
+            moved = run(*task, whole) || moved;
             if (find(self) == nullptr) {
                 continue;
             }

@@ -19,6 +19,7 @@ struct Access {
     int device = trace::host_device;
     std::uint64_t begin = 0, end = 0;
     [[nodiscard]] bool before(const Clock& clock) const { return tick <= clock.ordered(chain); }
+    [[nodiscard]] bool overlaps(const Access& with) const { return begin < with.end && with.begin < end; }
 };
 
 /// Accesses to one allocation that later ones may still conflict with: for each byte range the last write and the reads
@@ -37,8 +38,8 @@ class History {
             if (entry.second.written) {
                 visit(entry.second.write);
             }
-            for (const Access& read : entry.second.reads) {
-                visit(read);
+            for (const Access& other : entry.second.open) {
+                visit(other);
             }
         }
     }
@@ -55,7 +56,7 @@ class History {
         std::uint64_t end = 0;
         bool written = false;
         Access write{};
-        std::vector<Access> reads{};
+        std::vector<Access> open{};
     };
     using Map = std::map<std::uint64_t, Segment>;
 
@@ -73,25 +74,49 @@ class History {
         }
     }
 
+    /// What races keep open is bounded: the oldest goes first.
+    static constexpr std::size_t most_open = 32;
+    static void keep_open(Segment& segment, const Access& access) {
+        if (segment.open.size() >= most_open) {
+            segment.open.erase(segment.open.begin());
+        }
+        segment.open.push_back(access);
+    }
+
     template <typename Conflict>
     static void read(Segment& segment, const Access& access, const Clock& clock, Conflict& conflict) {
         if (segment.written && !segment.write.before(clock)) {
             conflict(segment.write);
         }
-        std::erase_if(segment.reads, [&](const Access& r) { return r.before(clock); });
-        segment.reads.push_back(access);
+        std::erase_if(segment.open, [&](const Access& other) {
+            if (other.before(clock)) {
+                return !other.write;
+            }
+            if (other.write && other.overlaps(access)) {
+                conflict(other);
+            }
+            return false;
+        });
+        keep_open(segment, access);
     }
 
+    /// Leaves in `segment` what the write is not ordered after.
     template <typename Conflict>
-    static void check_write(const Segment& segment, const Clock& clock, Conflict& conflict) {
+    static void write(Segment& segment, const Access& access, const Clock& clock, Conflict& conflict) {
+        std::erase_if(segment.open, [&](const Access& other) {
+            if (other.before(clock)) {
+                return true;
+            }
+            if (other.overlaps(access)) {  // it may stem from a wider segment
+                conflict(other);
+            }
+            return false;
+        });
         if (segment.written && !segment.write.before(clock)) {
             conflict(segment.write);
+            keep_open(segment, segment.write);
         }
-        for (const Access& r : segment.reads) {
-            if (!r.before(clock)) {
-                conflict(r);
-            }
-        }
+        segment.written = false;
     }
 
     Map segments_{};
@@ -109,16 +134,20 @@ void History::add(const Access& access, const Clock& clock, Conflict conflict) {
         it = segments_.lower_bound(access.begin);
     }
     if (access.write) {
+        std::vector<Access> racing;
         if (it == segments_.end() || it->first >= access.end) {
             it = segments_.emplace_hint(it, access.begin, Segment{});
         } else {
             auto last = it;
-            while (last != segments_.end() && last->first < access.end) {
-                check_write(last->second, clock, conflict);
-                ++last;
+            for (; last != segments_.end() && last->first < access.end; ++last) {
+                write(last->second, access, clock, conflict);
+                if (last != it) {
+                    racing.insert(racing.end(), last->second.open.begin(), last->second.open.end());
+                }
             }
             segments_.erase(std::next(it), last);
             if (it->first != access.begin) {  // the bytes before the first segment were never touched
+                racing.insert(racing.end(), it->second.open.begin(), it->second.open.end());
                 segments_.erase(it);
                 it = segments_.emplace(access.begin, Segment{}).first;
             }
@@ -126,7 +155,9 @@ void History::add(const Access& access, const Clock& clock, Conflict conflict) {
         it->second.end = access.end;
         it->second.written = true;
         it->second.write = access;
-        it->second.reads.clear();
+        for (const Access& other : racing) {
+            keep_open(it->second, other);
+        }
         return;
     }
     std::uint64_t at = access.begin;
@@ -134,7 +165,7 @@ void History::add(const Access& access, const Clock& clock, Conflict conflict) {
         if (it == segments_.end() || it->first > at) {
             Segment gap;
             gap.end = it == segments_.end() ? access.end : std::min(access.end, it->first);
-            gap.reads.push_back(access);
+            gap.open.push_back(access);
             const std::uint64_t next = gap.end;
             segments_.emplace_hint(it, at, std::move(gap));
             at = next;
@@ -153,8 +184,8 @@ void History::forget(Dead dead) {
         if (segment.written && dead(segment.write)) {
             segment.written = false;
         }
-        std::erase_if(segment.reads, dead);
-        it = segment.written || !segment.reads.empty() ? std::next(it) : segments_.erase(it);
+        std::erase_if(segment.open, dead);
+        it = segment.written || !segment.open.empty() ? std::next(it) : segments_.erase(it);
     }
 }
 

@@ -42,7 +42,6 @@ struct Entry {
     enum class State : std::uint8_t { unknown, live, freed, closed, stale };
     State state = State::unknown;
     bool imported = false;
-    bool told = false;  ///< an import: its staleness was found
     StorageId storage = no_storage;
     int importer = -1;
     std::uint32_t opened = 0;    ///< imports may be opened several times

@@ -286,6 +286,9 @@ void Auditor::Impl::check_slots(const trace::Enable& enable) {
 /// An import outlives its memory: found once, at its first use or else where it became stale.
 void Auditor::Impl::find_stale(Id memory, std::uint64_t line, const std::string& how) {
     const Entry& entry = ledger_.entry(memory);
+    if (book_.has("stale-mapping", fmt::format("{} {}", memory, entry.line))) {
+        return;
+    }
     const Reason why = reason(Fault::stale, entry.importer, no_id, memory, false);
     Keyed keyed{finding(why.code, line, fmt::format("{}: {}", how, why.why), why.cure),
                 fmt::format("{} {}", memory, entry.line)};

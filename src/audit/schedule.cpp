@@ -64,11 +64,6 @@ bool Schedule::ready(const Doing& doing) const {
     return idle(doing.thread) && idle(doing.chain) && legacy_idle(doing.chain);
 }
 
-/// True when a synchronization of the stream has nothing to wait for.
-bool Schedule::settled(Chain stream) const {
-    return idle(stream) && (!agents_[stream].legacy || legacy_idle(stream));
-}
-
 Schedule::Task& Schedule::make_task(const Doing& doing, Act act, Chain chain) {
     if (free_slots_.empty()) {
         free_slots_.push_back(static_cast<std::uint32_t>(tasks_.size()));
@@ -84,6 +79,7 @@ Schedule::Task& Schedule::make_task(const Doing& doing, Act act, Chain chain) {
     task.act = act;
     task.chain = chain;
     task.mark = 0;
+    task.mark_to = 0;
     task.at = 0;
     task.doing = doing;
     task.issuer = {};
@@ -111,7 +107,7 @@ void Schedule::issue_from_thread(Task& task) {
         task.issuer = ref(issuer);
     }
     const Agent& agent = agents_[task.chain];
-    if (agent.group < 0 || (!task.action && !agent.legacy)) {
+    if (agent.group < 0 || !task.action) {
         return;
     }
     const Group& group = groups_[static_cast<std::size_t>(agent.group)];
@@ -132,7 +128,8 @@ void Schedule::issue_from_thread(Task& task) {
 void Schedule::hold_deeds(Task& task, std::span<const Deed> deeds) {
     task.deeds.assign(deeds.begin(), deeds.end());
     sink_->held(task.doing, deeds);
-    for (const Deed& deed : deeds) {
+    for (std::size_t i = 0; i < deeds.size(); ++i) {
+        const Deed& deed = deeds[i];
         if (deed.kind == Step::Kind::wait) {
             task.waits = true;
         } else if (deed.kind == Step::Kind::signal) {
@@ -144,7 +141,7 @@ void Schedule::hold_deeds(Task& task, std::span<const Deed> deeds) {
                 lane = lanes.end() - 1;
             }
             lane->rising = lane->stores.empty() || (lane->rising && lane->stores.back().value <= deed.begin);
-            lane->stores.push_back({ref(task), deed.begin});
+            lane->stores.push_back({ref(task), deed.begin, i});
             ++stores_;
         }
     }
@@ -285,21 +282,18 @@ void Schedule::host_wait(const Doing& doing, Id event) {
     }
 }
 
-/// A record at the end of what is in the stream now, as a synchronization waits for it.
+/// What is in the stream now, as a synchronization waits for it. No action of the stream: nothing follows it there.
 Schedule::CellPtr Schedule::stream_end(const Doing& doing, Chain stream) {
     auto cell = std::make_shared<Cell>();
     cell->line = doing.line;
-    if (settled(stream) && idle(doing.thread)) {
-        if (agents_[stream].legacy) {
-            join_legacy(stream);
-        }
+    if (idle(stream) && idle(doing.thread)) {
         cell->clock = publish(stream);
         return cell;
     }
     Doing end = doing;
     end.chain = stream;
     Task& task = make_task(end, Act::record, stream);
-    task.action = agents_[stream].legacy;
+    task.action = false;
     task.cells.push_back(cell);
     cell->task = ref(task);
     issue_from_thread(task);
@@ -307,14 +301,22 @@ Schedule::CellPtr Schedule::stream_end(const Doing& doing, Chain stream) {
 }
 
 void Schedule::host_sync(const Doing& doing, std::span<const Chain> streams) {
-    if (idle(doing.chain) && std::all_of(streams.begin(), streams.end(), [&](Chain s) { return settled(s); })) {
-        for (const Chain stream : streams) {
-            join_end(doing.chain, stream);
+    std::vector<Chain> ends(streams.begin(), streams.end());
+    for (const Chain stream : streams) {
+        if (agents_[stream].legacy && streams.size() == 1) {  // what it would wait for is waited for
+            for (const Member& member : groups_[static_cast<std::size_t>(agents_[stream].group)].blocking) {
+                ends.push_back(member.chain);
+            }
+        }
+    }
+    if (idle(doing.chain) && std::all_of(ends.begin(), ends.end(), [&](Chain s) { return idle(s); })) {
+        for (const Chain stream : ends) {
+            join_chain(doing.chain, stream);
         }
         return;
     }
     std::vector<CellPtr> cells;
-    for (const Chain stream : streams) {
+    for (const Chain stream : ends) {
         cells.push_back(stream_end(doing, stream));
     }
     host_wait_for(doing, std::move(cells));

@@ -119,8 +119,9 @@ class Schedule {
         Chain chain = 0;
         std::uint64_t place = 0;  ///< position in its chain
         std::uint64_t mark = 0;
-        std::size_t at = 0;  ///< next deed
-        bool waits = false;  ///< for a flag
+        std::size_t mark_to = 0;  ///< with `mark`: number of deeds that are needed
+        std::size_t at = 0;       ///< next deed
+        bool waits = false;       ///< for a flag
         StorageId storage = no_storage;
         int device = 0;
         Doing doing{};
@@ -145,7 +146,7 @@ class Schedule {
         std::uint64_t seen_thread_version = 0, seen_legacy_version = 0;
         std::deque<Ref> queue{};
         std::uint64_t front_place = 0, next_place = 0;
-        std::uint64_t mark = 0, marked_to = 0;  ///< places below are marked
+        std::uint64_t mark = 0, marked_to = 0;  ///< places below are needed as a whole
     };
     struct Member {
         Chain chain = 0;
@@ -161,6 +162,7 @@ class Schedule {
     struct Store {
         Ref task{};
         std::uint64_t value = 0;
+        std::size_t deed = 0;  ///< which one of the task
     };
     /// Stores of one chain that are held, in their order.
     struct StoreLane {
@@ -181,7 +183,6 @@ class Schedule {
     /// Nothing that is held comes before the next call on this stream.
     [[nodiscard]] bool ready(const Doing& doing) const;
     [[nodiscard]] bool legacy_idle(Chain chain) const;
-    [[nodiscard]] bool settled(Chain stream) const;
     CellPtr stream_end(const Doing& doing, Chain stream);
     void host_wait_for(const Doing& doing, std::vector<CellPtr> cells);
     void limit_held();
@@ -194,7 +195,6 @@ class Schedule {
     void join_chain(Chain chain, Chain with);
     void join_issuer(Chain chain, Chain thread);
     void join_legacy(Chain chain);
-    void join_end(Chain thread, Chain stream);
     void perform(const Doing& doing, const Deed& deed, Ref task);
     void suspect(const Doing& call, int device);
     [[nodiscard]] const Task* find(Ref ref) const;
@@ -204,23 +204,30 @@ class Schedule {
     [[nodiscard]] bool runnable(const Task& task) const;
     [[nodiscard]] static Ref ref(const Task& task) { return {task.slot, task.serial}; }
     bool advance(Chain chain, std::uint64_t mark);
-    bool run(Task& task);
+    bool run(Task& task, std::size_t to);
     void retire(Task& task);
     bool drive(Chain thread);
     void drive_blocked();
 
     // settle.cpp: deciding waits
     std::uint64_t mark_all(std::vector<Chain>& agents);
-    std::uint64_t mark_cone(Ref target, std::vector<Chain>& agents);
-    void settle(const std::vector<Chain>& agents, std::uint64_t mark, Ref target);
+    void settle(std::vector<Chain>& agents, std::uint64_t mark, Ref target);
     void settle_all();
     void settle_for(Ref target);
-    void push_needs(const Task& task, std::vector<Ref>& stack) const;
+    struct Need {
+        Ref task{};
+        std::size_t to = 0;  ///< deeds that must happen; whole: all and the end
+    };
+    static constexpr std::size_t whole = ~std::size_t{0};
+    void need(Task& task, std::size_t to, std::uint64_t mark, std::vector<Need>& stack) const;
+    bool extend(std::vector<Need> stack, std::uint64_t mark, std::vector<Chain>& agents);
+    bool extend_by_stores(const std::vector<Chain>& waiters, std::uint64_t mark, std::vector<Chain>& agents);
     [[nodiscard]] static bool at_wait(const Task& task);
     [[nodiscard]] bool contested(const Task& task, const FlagState::Answer& answer) const;
     [[nodiscard]] bool only_own(const Task& task, const FlagState::Answer& answer) const;
     void meet(Task& task, const FlagState::Answer& answer, const Sent* hiding);
-    void meet_contested(const std::vector<Chain>& waiters, const std::vector<Chain>& agents, std::uint64_t mark);
+    void meet_plainly(Chain chain);
+    bool meet_contested(const std::vector<Chain>& waiters, std::uint64_t mark, std::vector<Chain>& agents, bool all);
     bool pass_own_wait(Task& task);
 
     // stuck.cpp: why nothing moves

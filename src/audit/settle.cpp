@@ -37,57 +37,66 @@ bool Schedule::at_wait(const Task& task) {
            task.deeds[task.at].kind == Step::Kind::wait;
 }
 
-void Schedule::push_needs(const Task& task, std::vector<Ref>& stack) const {
-    if (!task.issued) {
-        stack.push_back(task.issuer);
-    }
-    stack.insert(stack.end(), task.after.begin(), task.after.end());
-    if (task.act == Act::wait) {
-        for (const CellPtr& cell : task.cells) {
-            if (cell->clock == nullptr) {
-                stack.push_back(cell->task);
-            }
+/// Marks the first `to` deeds of the task and notes what they need in turn.
+void Schedule::need(Task& task, std::size_t to, std::uint64_t mark, std::vector<Need>& stack) const {
+    if (task.mark != mark) {
+        task.mark = mark;
+        task.mark_to = 0;
+        if (!task.issued) {
+            stack.push_back({task.issuer, whole});
         }
-    }
-    if (!task.waits) {
-        return;
-    }
-    for (std::size_t i = task.at; i < task.deeds.size(); ++i) {
-        const Deed& deed = task.deeds[i];
-        if (deed.kind == Step::Kind::wait && deed.target < flags_.size()) {
-            for (const StoreLane& lane : flags_[deed.target].pending) {
-                if (!lane.stores.empty()) {
-                    stack.push_back(lane.stores.back().task);
+        for (const Ref r : task.after) {
+            stack.push_back({r, whole});
+        }
+        if (task.act == Act::wait) {
+            for (const CellPtr& cell : task.cells) {
+                if (cell->clock == nullptr) {
+                    stack.push_back({cell->task, whole});
                 }
             }
         }
     }
+    task.mark_to = std::max(task.mark_to, to);
 }
 
-/// Marks everything that must, or by a store to an awaited flag may, come before the target is over.
-std::uint64_t Schedule::mark_cone(Ref target, std::vector<Chain>& agents) {
-    const std::uint64_t mark = ++mark_;
-    std::vector<Ref> stack{target};
+/// Marks everything that must come before what is needed; true when that is more than before.
+bool Schedule::extend(std::vector<Need> stack, std::uint64_t mark, std::vector<Chain>& agents) {
+    bool more = false;
     while (!stack.empty()) {
-        const Task* needed = find(stack.back());
+        const Need next = stack.back();
         stack.pop_back();
-        if (needed == nullptr || needed->mark == mark) {
+        Task* needed = find(next.task);
+        if (needed == nullptr || (needed->mark == mark && needed->mark_to >= next.to)) {
             continue;
         }
+        more = true;
         Agent& agent = agents_[needed->chain];
         if (agent.mark != mark) {
             agent.mark = mark;
             agent.marked_to = agent.front_place;
             agents.push_back(needed->chain);
         }
-        const std::uint64_t last = needed->place;
-        for (; agent.marked_to <= last; ++agent.marked_to) {
-            Task& task = *find(agent.queue[agent.marked_to - agent.front_place]);
-            task.mark = mark;
-            push_needs(task, stack);
+        for (agent.marked_to = std::max(agent.marked_to, agent.front_place); agent.marked_to < needed->place;
+             ++agent.marked_to) {
+            need(*find(agent.queue[agent.marked_to - agent.front_place]), whole, mark, stack);
+        }
+        need(*needed, next.to, mark, stack);
+    }
+    return more;
+}
+
+/// Marks what stores to the flags for which these chains wait, and what must come before.
+bool Schedule::extend_by_stores(const std::vector<Chain>& waiters, std::uint64_t mark, std::vector<Chain>& agents) {
+    std::vector<Need> stack;
+    for (const Chain chain : waiters) {
+        const Task& task = *front(chain);
+        for (const StoreLane& lane : flag(task.deeds[task.at].target).pending) {
+            if (!lane.stores.empty()) {
+                stack.push_back({lane.stores.back().task, lane.stores.back().deed + 1});
+            }
         }
     }
-    return mark;
+    return extend(std::move(stack), mark, agents);
 }
 
 std::uint64_t Schedule::mark_all(std::vector<Chain>& agents) {
@@ -96,7 +105,9 @@ std::uint64_t Schedule::mark_all(std::vector<Chain>& agents) {
         if (!idle(chain)) {
             agents.push_back(chain);
             for (const Ref r : agents_[chain].queue) {
-                find(r)->mark = mark;
+                Task& task = *find(r);
+                task.mark = mark;
+                task.mark_to = whole;
             }
         }
     }
@@ -105,7 +116,8 @@ std::uint64_t Schedule::mark_all(std::vector<Chain>& agents) {
 
 void Schedule::settle_for(Ref target) {
     std::vector<Chain> agents;
-    const std::uint64_t mark = mark_cone(target, agents);
+    const std::uint64_t mark = ++mark_;
+    extend({{target, whole}}, mark, agents);
     settle(agents, mark, target);
 }
 
@@ -116,10 +128,12 @@ void Schedule::settle_all() {
 }
 
 /// Until nothing moves or the target is over: first whatever waits for no flag, then waits whose stores are all known,
-/// then waits for which more stores are held, at last CTAs that wait for CTAs of their own launch.
-void Schedule::settle(const std::vector<Chain>& agents, std::uint64_t mark, Ref target) {
-    std::vector<Chain> contested_waits;
-    while (target.serial == 0 || find(target) != nullptr) {
+/// then waits for which more stores are held, then whatever may store to a flag that nothing gave yet, at last CTAs
+/// that wait for CTAs of their own launch.
+void Schedule::settle(std::vector<Chain>& agents, std::uint64_t mark, Ref target) {
+    const bool all = target.serial == 0;
+    std::vector<Chain> contested_waits, unmet;
+    while (all || find(target) != nullptr) {
         bool moved = false;
         for (const Chain chain : agents) {
             moved = advance(chain, mark) || moved;
@@ -128,32 +142,29 @@ void Schedule::settle(const std::vector<Chain>& agents, std::uint64_t mark, Ref 
             continue;
         }
         contested_waits.clear();
+        unmet.clear();
         for (const Chain chain : agents) {
             Task* task = front(chain);
-            if (task == nullptr || task->mark != mark || !at_wait(*task) || ref(*task) == held_back_) {
+            if (task == nullptr || task->mark != mark || task->at >= task->mark_to || !at_wait(*task) ||
+                ref(*task) == held_back_) {
                 continue;
             }
             const Deed& wait = task->deeds[task->at];
             const Flag& awaited = flag(wait.target);
             const FlagState::Answer answer = awaited.state.ask(wait, agents_[chain].clock);
             if (!answer.met()) {
-                continue;
-            }
-            if (contested(*task, answer)) {
+                unmet.push_back(chain);
+            } else if (contested(*task, answer)) {
                 contested_waits.push_back(chain);
-                continue;
+            } else {
+                meet(*task, answer, awaited.state.may_hide(wait));
+                moved = true;
             }
-            meet(*task, answer, awaited.state.may_hide(wait));
-            moved = true;
         }
-        if (!moved && !contested_waits.empty()) {
-            meet_contested(contested_waits, agents, mark);
-            moved = true;
-        }
-        for (std::size_t i = 0; !moved && i < agents.size(); ++i) {
-            Task* task = front(agents[i]);
-            moved = task != nullptr && task->mark == mark && at_wait(*task) && !(ref(*task) == held_back_) &&
-                    pass_own_wait(*task);
+        moved = moved || (!contested_waits.empty() && meet_contested(contested_waits, mark, agents, all));
+        moved = moved || extend_by_stores(unmet, mark, agents);
+        for (std::size_t i = 0; !moved && i < unmet.size(); ++i) {
+            moved = pass_own_wait(*front(unmet[i]));
         }
         if (!moved) {
             return;
@@ -205,11 +216,11 @@ void Schedule::meet(Task& task, const FlagState::Answer& answer, const Sent* hid
     if (!answer.initial) {  // what met the wait may be the initial value, which hands over nothing
         Clock got;
         for (const Sent* sent : answer.seen) {
-            const bool whole = hands_over(task.doing, wait, *sent);
+            const bool all = hands_over(task.doing, wait, *sent);
             if (sent == answer.seen.front()) {
-                got = whole ? *sent->clock : sent->clock->without_order();
+                got = all ? *sent->clock : sent->clock->without_order();
             } else {
-                got.meet(whole ? *sent->clock : sent->clock->without_order());
+                got.meet(all ? *sent->clock : sent->clock->without_order());
             }
         }
         join(task.chain, got);
@@ -255,28 +266,35 @@ Schedule Schedule::hypothetical(Sink* sink) const {
     return world;
 }
 
-/// Several waits stand, each of which can be met, and each may let others store to the flag of another. For each one it
-/// is tried what can happen without it: all stores made then may be the one it sees.
-void Schedule::meet_contested(const std::vector<Chain>& waiters, const std::vector<Chain>& agents, std::uint64_t mark) {
-    const auto meet_plainly = [&](Chain chain) {
-        Task& task = *front(chain);
-        const Deed& wait = task.deeds[task.at];
-        const Flag& awaited = flag(wait.target);
-        meet(task, awaited.state.ask(wait, agents_[chain].clock), awaited.state.may_hide(wait));
-    };
-    if (waiters.size() == 1 || waiters.size() > most_contested || held_ > most_held_for_hypotheses ||
-        depth_ >= deepest_hypothesis) {
-        meet_plainly(waiters.front());
-        return;
+void Schedule::meet_plainly(Chain chain) {
+    Task& task = *front(chain);
+    const Deed& wait = task.deeds[task.at];
+    const Flag& awaited = flag(wait.target);
+    meet(task, awaited.state.ask(wait, agents_[chain].clock), awaited.state.may_hide(wait));
+}
+
+/// These waits can be met, and more stores to their flags are held. For each it is tried what can happen without it:
+/// all stores made then may be the one it sees. Where that would cost too much, what is needed for the stores happens
+/// first.
+bool Schedule::meet_contested(const std::vector<Chain>& waiters, std::uint64_t mark, std::vector<Chain>& agents,
+                              bool all) {
+    if (all && waiters.size() == 1) {
+        meet_plainly(waiters.front());  // nothing else can happen without it
+        return true;
+    }
+    if (waiters.size() > most_contested || held_ > most_held_for_hypotheses || depth_ >= deepest_hypothesis) {
+        if (!extend_by_stores(waiters, mark, agents)) {
+            meet_plainly(waiters.front());
+        }
+        return true;
     }
     NoSink silent;
     std::vector<std::unique_ptr<Schedule>> worlds;
     for (const Chain chain : waiters) {
         worlds.push_back(std::make_unique<Schedule>(hypothetical(&silent)));
-        Schedule& world = *worlds.back();
-        world.held_back_ = ref(*front(chain));
-        ++world.depth_;
-        world.settle(agents, mark, {});
+        worlds.back()->held_back_ = ref(*front(chain));
+        ++worlds.back()->depth_;
+        worlds.back()->settle_all();
     }
     for (std::size_t i = 0; i < waiters.size(); ++i) {
         Task& task = *front(waiters[i]);
@@ -284,6 +302,7 @@ void Schedule::meet_contested(const std::vector<Chain>& waiters, const std::vect
         const FlagState& seen = worlds[i]->flag(wait.target).state;
         meet(task, seen.ask(wait, agents_[waiters[i]].clock), seen.may_hide(wait));
     }
+    return true;
 }
 
 /// CTAs that wait for CTAs of the same launch: with the numbers known, a grid that fits goes on, and one that does not

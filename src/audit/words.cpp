@@ -84,8 +84,13 @@ std::string Words::wanted(const Deed& wait) const {
 }
 
 std::string Words::hop(const Hop& hop) const {
-    const std::string waiter = call(hop.waiter);
-    const std::string awaited = call(hop.awaited);
+    // What a synchronization waits for stands at the end of the stream.
+    const auto named = [this](const Doing& doing) {
+        return doing.what == What::sync && !chains_[doing.chain].thread ? "the end of " + chain(doing.chain)
+                                                                        : call(doing);
+    };
+    const std::string waiter = named(hop.waiter);
+    const std::string awaited = named(hop.awaited);
     switch (hop.why) {
         case Hop::Why::flag:
             return hop.awaited.serial == 0
@@ -101,7 +106,7 @@ std::string Words::hop(const Hop& hop) const {
             return fmt::format("{} waits for {}", waiter,
                                hop.awaited.what == What::record ? awaited : "what is before " + awaited);
         case Hop::Why::sync:
-            return fmt::format("{} waits for the end of {}", waiter, chain(hop.awaited.chain));
+            return fmt::format("{} waits for {}", waiter, awaited);
         case Hop::Why::thread:
             return fmt::format("{} comes after {} in {}", waiter, awaited, chain_short(hop.awaited.chain));
     }
