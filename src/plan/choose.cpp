@@ -85,13 +85,17 @@ std::string refusal_of(const Machine& machine, const Leg& leg, const PlanOptions
     return failure_words(result);
 }
 
-std::uint64_t chunk_for(std::uint64_t bytes, std::uint64_t staging) {
-    // At most 64 chunks, so that one copy never fills the driver's queue; powers of two, so that staging memory is used
-    // again.
-    auto const wanted = std::bit_ceil((bytes + 63) / 64);
+/// Chunk sizes worth trying: powers of two that make at most 64 chunks (so that one copy never fills the driver's
+/// queue) and whose ring fits the staging memory. Past that the smallest that fits is the only one, and their number
+/// grows: memory is bounded first.
+std::vector<std::uint64_t> chunks_for(std::uint64_t bytes, std::uint64_t staging) {
     auto const fits = std::bit_floor(std::max<std::uint64_t>(staging / staging_buffers, 64 * KiB));
-    // Past the limit the chunk stays and their number grows: memory is bounded first.
-    return std::min(std::clamp(wanted, least_chunk, most_chunk), fits);
+    auto const first = std::min(std::clamp(std::bit_ceil((bytes + 63) / 64), least_chunk, most_chunk), fits);
+    std::vector<std::uint64_t> sizes{first};
+    while (sizes.back() * 2 <= std::min({fits, most_chunk, std::bit_ceil(bytes)})) {
+        sizes.push_back(sizes.back() * 2);
+    }
+    return sizes;
 }
 
 Candidate direct(const NominalCosts& costs, Leg leg, std::uint64_t bytes) {
@@ -107,21 +111,27 @@ Candidate direct(const NominalCosts& costs, Leg leg, std::uint64_t bytes) {
 
 Candidate staged(const NominalCosts& costs, Place from, Place middle, Place to, std::uint64_t bytes,
                  std::uint64_t staging) {
-    Candidate candidate;
-    auto& route = candidate.route;
-    route.legs = {{from, middle, Engine::copy, from}, {middle, to, Engine::copy, to}};
-    route.chunk = std::min(chunk_for(bytes, staging), std::bit_ceil(bytes));
-    route.buffers = static_cast<int>(std::min<std::uint64_t>(staging_buffers, (bytes + route.chunk - 1) / route.chunk));
-    auto const out = costs.leg(route.legs[0]);
-    auto const in = costs.leg(route.legs[1]);
+    Candidate best;
+    best.route.legs = {{from, middle, Engine::copy, from}, {middle, to, Engine::copy, to}};
+    auto const out = costs.leg(best.route.legs[0]);
+    auto const in = costs.leg(best.route.legs[1]);
+    std::vector<LinearCost> stages;
     if (out && in) {
-        std::vector<LinearCost> const stages{{queued_leg_s, out->cost.s_per_byte}, {queued_leg_s, in->cost.s_per_byte}};
-        candidate.seconds = pipeline_start_s + plan::pipeline_seconds(stages, static_cast<double>(bytes),
-                                                                      static_cast<double>(route.chunk));
-        candidate.basis = std::max(out->basis, in->basis);
-        candidate.gbs = std::min(out->gbs, in->gbs);
+        stages = {{queued_leg_s, out->cost.s_per_byte}, {queued_leg_s, in->cost.s_per_byte}};
+        best.basis = std::max(out->basis, in->basis);
+        best.gbs = std::min(out->gbs, in->gbs);
     }
-    return candidate;
+    for (auto const chunk : chunks_for(bytes, staging)) {
+        auto const seconds =
+            pipeline_start_s + plan::pipeline_seconds(stages, static_cast<double>(bytes), static_cast<double>(chunk));
+        if (best.route.chunk == 0 || (!stages.empty() && seconds < *best.seconds)) {
+            best.route.chunk = std::min(chunk, std::bit_ceil(bytes));
+            best.route.buffers =
+                static_cast<int>(std::min<std::uint64_t>(staging_buffers, (bytes + chunk - 1) / chunk));
+            best.seconds = stages.empty() ? std::nullopt : std::optional(seconds);
+        }
+    }
+    return best;
 }
 
 void require_place(const Machine& machine, Place place) {

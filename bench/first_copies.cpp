@@ -1,0 +1,106 @@
+// Direct and staged copies of one pair against the runtime's own calls, in one interleaved run. Nothing is enabled
+// until the staged rows are done, so that the runtime's peer copy is the one it stages itself.
+//
+//   first_copies [--simulated MACHINE.json] [OUT.json]
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+#include <peerlane/mover.hpp>
+#include <peerlane/named.hpp>
+#include <peerlane/open.hpp>
+#include <peerlane/units.hpp>
+
+#include "bench_report.hpp"
+
+namespace {
+
+using namespace peerlane;
+
+constexpr int rounds = 9;
+
+/// Seconds of one piece of work in a stream, from submission to seen completion.
+template <class Work>
+double timed(Driver& driver, StreamView stream, Work&& work) {
+    auto const start = driver.now();
+    work();
+    driver.synchronize(stream);
+    return driver.now() - start;
+}
+
+bench::Report run(Driver& driver) {
+    bench::Report report;
+    report.driver = driver.description();
+    auto const& first = driver.machine().devices.front();
+    report.machine = fmt::format("{} x {}", driver.device_count(), first.model.value_or("unknown device"));
+    constexpr auto most = 1_GiB;
+    Allocation const from(driver, {gpu(0), most});
+    Allocation const to(driver, {gpu(1), most});
+    Stream const source(driver, 0);
+    Stream const destination(driver, 1);
+    Mover mover(driver, {driver.machine(), {}, true});
+    auto const raw = [&](const Stream& stream, std::uint64_t bytes) {
+        return timed(driver, stream.view(), [&] {
+            driver.copy(stream.view(), {to.location(), from.location(), bytes, CopyApi::peer});
+        });
+    };
+    auto const ours = [&](std::uint64_t bytes, RoutePolicy policy) {
+        auto const choice = choose(driver.machine(), gpu(0), gpu(1), bytes, {policy, nullptr, true});
+        mover.prepare(choice);
+        return bench::Contender{"ours", [&, choice] {
+                                    return timed(driver, source.view(), [&] {
+                                        mover.carry_out(choice, to.location(), from.location(), source.view());
+                                    });
+                                }};
+    };
+    for (auto const bytes : {16_MiB, 64_MiB, 256_MiB, 1_GiB}) {
+        report.rows.push_back(bench::interleave("staged, nothing enabled", bytes, ours(bytes, RoutePolicy::staged),
+                                                {{"unmapped peer copy", [&] { return raw(source, bytes); }}}, rounds));
+    }
+    for (auto const bytes : {4_KiB, 64_KiB, 1_MiB, 16_MiB, 256_MiB, 1_GiB}) {
+        report.rows.push_back(bench::interleave(
+            "direct", bytes, ours(bytes, RoutePolicy::direct),
+            {{"raw push", [&] { return raw(source, bytes); }}, {"raw pull", [&] { return raw(destination, bytes); }}},
+            rounds));
+    }
+    return report;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        std::string command = "first_copies", out;
+        std::unique_ptr<Driver> driver;
+        for (int i = 1; i < argc; ++i) {
+            command += fmt::format(" {}", argv[i]);
+            if (std::strcmp(argv[i], "--simulated") == 0 && i + 1 < argc) {
+                command += fmt::format(" {}", argv[i + 1]);
+                driver = open_simulated(load_machine(argv[++i]));
+            } else {
+                out = argv[i];
+            }
+        }
+        if (!driver) {
+            driver = open_cuda();
+        }
+        if (driver->device_count() < 2) {
+            throw std::runtime_error("two devices are needed");
+        }
+        auto report = run(*driver);
+        report.command = command;
+        std::fputs(report.table().c_str(), stdout);
+        if (!out.empty() && !(std::ofstream(out) << report.json())) {
+            throw std::runtime_error("cannot write " + out);
+        }
+        return 0;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "first_copies: %s\n", error.what());
+        return 1;
+    }
+}
