@@ -131,6 +131,7 @@ std::vector<P2pTable> find_tables(const std::vector<Line>& lines) {
             }
         }
         auto at = i + 1;
+        int last_row = table.line;
         bool any = false;
         for (; at < lines.size(); ++at) {
             if (lines[at].blank() && !any) {
@@ -143,6 +144,7 @@ std::vector<P2pTable> find_tables(const std::vector<Line>& lines) {
                 }
                 read_row(table, columns, lines[at]);
                 any = true;
+                last_row = lines[at].number;
             } else if (!lines[at].blank() || header_ids(lines[at]).size() > 0) {
                 break;
             }
@@ -152,7 +154,7 @@ std::vector<P2pTable> find_tables(const std::vector<Line>& lines) {
         }
         for (std::size_t row = 0; row < table.rows.size(); ++row) {
             if (table.rows[row].empty()) {
-                set_fault(table, lines[at - 1].number, fmt::format("row GPU{} is missing", row), true);
+                set_fault(table, last_row, fmt::format("row GPU{} is missing", row), true);
             }
         }
         table.end = at;

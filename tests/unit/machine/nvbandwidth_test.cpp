@@ -136,7 +136,7 @@ TEST(Nvbandwidth, LoadedRatesAreNeverUnloadedOnesNorAdded) {
 }
 
 TEST(Nvbandwidth, ASumIsABidirectionalRateOnly) {
-    auto const& m = read(text_run).pair(0, 1)->measured;
+    auto const m = read(text_run).pair(0, 1)->measured;
     EXPECT_EQ(m.bidirectional_gbs, 140.10);
     EXPECT_EQ(m.write_gbs, 91.10);
     EXPECT_FALSE(m.write_sm_gbs) << "a row shared by all devices is no pair";
