@@ -290,7 +290,8 @@ class NcclXml {
         std::set<int> numbers;
         bool all = !gpus_.empty();
         for (auto const& gpu : gpus_) {
-            all = all && gpu.number && numbers.insert(*gpu.number).second;
+            bool const own = gpu.number && numbers.insert(*gpu.number).second;
+            all = all && own;
         }
         if (all) {
             std::stable_sort(gpus_.begin(), gpus_.end(),

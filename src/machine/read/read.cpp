@@ -1,19 +1,19 @@
 #include <fmt/format.h>
 
-#include "machine/read/nccl_xml.hpp"
-#include "machine/read/own_json.hpp"
-#include "machine/read/topo_p2p.hpp"
-#include "machine/read/p2p_bandwidth.hpp"
-#include "machine/read/nvlink_status.hpp"
-#include "machine/read/nvlink_remote.hpp"
-#include "machine/read/nvidia_smi_list.hpp"
-#include "machine/read/nvbandwidth_text.hpp"
-#include "machine/read/nvbandwidth_json.hpp"
-#include "machine/read/hwloc_xml.hpp"
 #include "machine/read/hwloc_console.hpp"
+#include "machine/read/hwloc_xml.hpp"
+#include "machine/read/nccl_xml.hpp"
+#include "machine/read/nvbandwidth_json.hpp"
+#include "machine/read/nvbandwidth_text.hpp"
+#include "machine/read/nvidia_smi_list.hpp"
+#include "machine/read/nvlink_remote.hpp"
+#include "machine/read/nvlink_status.hpp"
+#include "machine/read/own_json.hpp"
+#include "machine/read/p2p_bandwidth.hpp"
 #include "machine/read/reader.hpp"
 #include "machine/read/text.hpp"
 #include "machine/read/topo_matrix.hpp"
+#include "machine/read/topo_p2p.hpp"
 
 namespace peerlane::read {
 
@@ -59,8 +59,7 @@ Machine read_machine(const Source& source) {
         auto const text = from_utf16(source.text, source.text[0] == '\xfe');
         return read_machine({source.name, text});
     }
-    if (trimmed(source.text.substr(0, 4096)).empty() &&
-        source.text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    if (source.text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
         refuse(source, 0, "the file is empty");
     }
     if (auto const nul = source.text.substr(0, 65536).find('\0'); nul != std::string_view::npos) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -36,9 +37,13 @@ class NcclWriter {
             note("not-expressible",
                  fmt::format("no bus address is known for {}: invented ones are written", fmt::join(invented_, ", ")));
         }
-        if (elements_ > most_nccl_nodes) {
+        if (elements_ + added_by_nccl_ > most_nccl_nodes) {
             note("xml-too-large-for-nccl",
-                 fmt::format("{} nodes, NCCL's own reader takes {}", elements_, most_nccl_nodes));
+                 added_by_nccl_ == 0
+                     ? fmt::format("{} nodes, NCCL's own reader takes {}", elements_, most_nccl_nodes)
+                     : fmt::format(
+                           "{} nodes with the {} that NCCL adds for NVLinks not listed here, its own reader takes {}",
+                           elements_ + added_by_nccl_, added_by_nccl_, most_nccl_nodes));
         }
         std::ostringstream out;
         document_.save(out, "  ", pugi::format_indent | pugi::format_no_declaration);
@@ -177,21 +182,52 @@ class NcclWriter {
         }
         gpu.append_attribute("rank") = device.id;
         gpu.append_attribute("gdr") = 1;
+        int listed = 0;
+        std::map<std::string, pugi::xml_node> joint;
         for (auto const& link : graph_.links) {
             bool const fabric = link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
             if (link.from != index || !fabric) {
                 continue;
             }
-            auto const far = node(link.to).kind;
-            auto element = append(gpu, link.kind == LinkKind::xgmi ? "xgmi" : "nvlink");
-            element.append_attribute("target") = bus_of(link.to).c_str();
-            if (link.width) {
-                element.append_attribute("count") = *link.width;
+            ++listed;
+            auto const kind = node(link.to).kind;
+            auto const bus = bus_of(kind == NodeKind::nvswitch ? first_of_island(link.to) : link.to);
+            auto& element = joint[bus];
+            if (!element) {
+                element = append(gpu, link.kind == LinkKind::xgmi ? "xgmi" : "nvlink");
+                element.append_attribute("target") = bus.c_str();
+                element.append_attribute("count") = link.width.value_or(0);
+                element.append_attribute("tclass") = kind == NodeKind::nvswitch ? "0x068000"
+                                                     : kind == NodeKind::device ? "0x030200"
+                                                                                : "0x068001";
+            } else {
+                element.attribute("count") = element.attribute("count").as_int() + link.width.value_or(0);
             }
-            element.append_attribute("tclass") = far == NodeKind::nvswitch ? "0x068000"
-                                                 : far == NodeKind::device ? "0x030200"
-                                                                           : "0x068001";
+            if (!link.width) {
+                element.remove_attribute("count");
+            }
         }
+        if (auto const part = listed == 0 ? nvlink_part(device) : std::nullopt; part && part->links > 0) {
+            // It asks the driver and adds a node for each switch: four in boards of the fourth generation on, six
+            // before.
+            added_by_nccl_ += part->generation >= 4 ? 4 : 6;
+        }
+    }
+
+    /// That format has no links between switches: switches that are joined are written as one.
+    int first_of_island(int node_index) {
+        std::set<int> seen{node_index};
+        std::vector<int> queue{node_index};
+        for (std::size_t head = 0; head < queue.size(); ++head) {
+            for (auto const& link : graph_.links) {
+                bool const fabric = link.kind == LinkKind::nvlink || link.kind == LinkKind::xgmi;
+                if (fabric && link.from == queue[head] && node(link.to).kind == NodeKind::nvswitch &&
+                    seen.insert(link.to).second) {
+                    queue.push_back(link.to);
+                }
+            }
+        }
+        return *seen.begin();
     }
 
     void add_nic(const Branch& branch, pugi::xml_node parent) {
@@ -226,7 +262,7 @@ class NcclWriter {
     std::map<int, std::string> made_;
     std::map<std::string, pugi::xml_node> nics_;
     std::vector<std::string> invented_;
-    int numa_ = -1, elements_ = 0, nets_ = 0;
+    int numa_ = -1, elements_ = 0, nets_ = 0, added_by_nccl_ = 0;
 };
 
 }  // namespace
