@@ -33,6 +33,7 @@ const std::vector<Option>& global_options() {
 struct Slot {
     std::string name;
     std::vector<std::string> words{};
+    std::string word{};  ///< of an argument that is given once
     CLI::Option* option = nullptr;
 };
 
@@ -54,9 +55,9 @@ class Parser {
             sub->fallthrough();
             for (auto const& argument : command.arguments) {
                 auto& slot = slots_.emplace_back(Slot{argument.name});
-                slot.option = sub->add_option(argument.name, slot.words, argument.help)->required();
-                argument.many ? slot.option->expected(1, CLI::detail::expected_max_vector_size)
-                              : slot.option->expected(1);
+                slot.option = argument.many ? sub->add_option(argument.name, slot.words, argument.help)
+                                            : sub->add_option(argument.name, slot.word, argument.help);
+                slot.option->required();
             }
             for (auto const& option : command.options) {
                 add(*sub, option);
@@ -86,7 +87,7 @@ class Parser {
         }
         for (auto& slot : slots_) {
             if (slot.option->count() > 0) {
-                parsed.given.add(slot.name, std::move(slot.words));
+                parsed.given.add(slot.name, slot.word.empty() ? slot.words : std::vector{slot.word});
             }
         }
         return parsed;

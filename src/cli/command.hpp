@@ -9,6 +9,7 @@
 
 #include "cli/globals.hpp"
 #include "cli/output.hpp"
+#include "cli/status.hpp"
 
 namespace peerlane::cli {
 

@@ -71,6 +71,9 @@ Part read_part(const std::string& name_or_path) {
     }
     auto text = text_of(name_or_path);
     auto machine = read::read_machine({text.name, text.text});
+    if (embedded(name_or_path) != nullptr) {
+        machine.origin.files.clear();
+    }
     return {std::move(machine), std::move(text)};
 }
 
