@@ -91,6 +91,7 @@ endfunction()
 # libpeerlane: the objects of every component in one archive, the target that users link (peerlane::peerlane). The plain
 # name `peerlane` is the command's.
 function(peerlane_library)
+  include(GNUInstallDirs)
   set(objects "")
   foreach(component IN LISTS PEERLANE_COMPONENTS)
     list(APPEND objects $<TARGET_OBJECTS:${component}>)
@@ -100,7 +101,7 @@ function(peerlane_library)
   set_target_properties(peerlane_library PROPERTIES OUTPUT_NAME peerlane EXPORT_NAME peerlane LINKER_LANGUAGE CXX)
   target_compile_features(peerlane_library PUBLIC cxx_std_20)
   target_include_directories(peerlane_library PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
-                                                     "$<INSTALL_INTERFACE:include>")
+                                                     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   # What the archive leaves to be found at the final link. Headers-only dependencies are compiled in.
   target_link_libraries(peerlane_library PRIVATE pugixml::static Threads::Threads ${CMAKE_DL_LIBS})
   if(PEERLANE_HAVE_CUDA)

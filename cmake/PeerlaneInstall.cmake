@@ -9,7 +9,7 @@ endif()
 
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/peerlane")
 install(TARGETS peerlane_library EXPORT peerlane_targets COMPONENT development
-        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/peerlane" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         COMPONENT development)
 install(EXPORT peerlane_targets NAMESPACE peerlane:: FILE peerlane-targets.cmake DESTINATION "${config_folder}"
@@ -62,5 +62,5 @@ if(PEERLANE_BUILD_TESTS)
                    "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DLAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}"
                    "-DGENERATOR=${CMAKE_GENERATOR}" "-DSANITIZE=${PEERLANE_SANITIZE}"
                    -P "${PROJECT_SOURCE_DIR}/tests/package/run.cmake")
-  set_tests_properties(package.consumer PROPERTIES TIMEOUT 300 LABELS package)
+  set_tests_properties(package.consumer PROPERTIES TIMEOUT 600 LABELS package)
 endif()
