@@ -11,6 +11,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <peerlane/driver/owned.hpp>
 #include <peerlane/mover.hpp>
 #include <peerlane/named.hpp>
 #include <peerlane/open.hpp>
@@ -61,6 +62,22 @@ bench::Report run(Driver& driver) {
     for (auto const bytes : {16_MiB, 64_MiB, 256_MiB, 1_GiB}) {
         report.rows.push_back(bench::interleave("staged, nothing enabled", bytes, ours(bytes, RoutePolicy::staged),
                                                 {{"unmapped peer copy", [&] { return raw(source, bytes); }}}, rounds));
+    }
+    // The same with chunk and buffers by hand, so that the planner's choice can be judged.
+    for (auto const chunk : {2_MiB, 4_MiB, 8_MiB, 16_MiB, 32_MiB}) {
+        for (auto const buffers : {2, 4}) {
+            auto choice = choose(driver.machine(), gpu(0), gpu(1), most, {RoutePolicy::staged, nullptr, true});
+            choice.routes[0].chunk = chunk;
+            choice.routes[0].buffers = buffers;
+            mover.prepare(choice);
+            auto const staged = [&] {
+                return timed(driver, source.view(),
+                             [&] { mover.carry_out(choice, to.location(), from.location(), source.view()); });
+            };
+            report.rows.push_back(bench::interleave(fmt::format("staged, {} x {}", buffers, size_word(chunk)), most,
+                                                    {"ours", staged},
+                                                    {{"unmapped peer copy", [&] { return raw(source, most); }}}, 5));
+        }
     }
     for (auto const bytes : {4_KiB, 64_KiB, 1_MiB, 16_MiB, 256_MiB, 1_GiB}) {
         report.rows.push_back(bench::interleave(

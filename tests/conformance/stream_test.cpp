@@ -143,24 +143,41 @@ TEST_P(DefaultStreams, ABlockingStreamWaitsForTheLegacyStreamAndANonblockingOneD
     EXPECT_TRUE(driver().wait_for(ordered.view(), patience_s));
 }
 
-TEST_P(DefaultStreams, TheLegacyStreamWaitsForBlockingStreamsAlone) {
+// A device has few hardware queues, and streams that share one wait for each other although no rule says so (seen on a
+// real device). So of several nonblocking streams one at least must leave the legacy stream alone.
+TEST_P(DefaultStreams, TheLegacyStreamDoesNotWaitForNonblockingStreams) {
     PEERLANE_NEEDS_GATE(0);
     StreamView const legacy{0, StreamView::legacy};
-    Stream const blocking(driver(), 0, StreamKind::blocking), nonblocking(driver(), 0);
     Buffer const a(driver(), gpu(0), MemoryKind::plain, 4096), b(driver(), gpu(0), MemoryKind::plain, 4096);
-    Event const behind_blocking(driver(), 0), behind_nonblocking(driver(), 0);
+    std::vector<Stream> streams;
+    auto independent = false;
+    for (int i = 0; i < 12 && !independent; ++i) {
+        streams.emplace_back(driver(), 0);
+        Event const done(driver(), 0);
+        Gate gate(driver(), witness());
+        gate.hold(streams.back().view());
+        driver().copy(legacy, {b.at(), a.at(), 4096});
+        driver().record(done.view(), legacy);
+        independent = driver().wait_for(done.view(), blink_s);
+        gate.open();
+        EXPECT_TRUE(driver().wait_for(done.view(), patience_s));
+    }
+    EXPECT_TRUE(independent);
+}
+
+TEST_P(DefaultStreams, TheLegacyStreamWaitsForBlockingStreams) {
+    PEERLANE_NEEDS_GATE(0);
+    StreamView const legacy{0, StreamView::legacy};
+    Stream const blocking(driver(), 0, StreamKind::blocking);
+    Buffer const a(driver(), gpu(0), MemoryKind::plain, 4096), b(driver(), gpu(0), MemoryKind::plain, 4096);
+    Event const behind(driver(), 0);
     Gate gate(driver(), witness());
-    gate.hold(nonblocking.view(), 2);
+    gate.hold(blocking.view());
     driver().copy(legacy, {b.at(), a.at(), 4096});
-    driver().record(behind_nonblocking.view(), legacy);
-    EXPECT_TRUE(driver().wait_for(behind_nonblocking.view(), patience_s));
-    gate.hold(blocking.view(), 1);
-    driver().copy(legacy, {b.at(), a.at(), 4096});
-    driver().record(behind_blocking.view(), legacy);
-    EXPECT_FALSE(driver().wait_for(behind_blocking.view(), blink_s));
-    gate.open(1);
-    EXPECT_TRUE(driver().wait_for(behind_blocking.view(), patience_s));
-    EXPECT_FALSE(driver().query(nonblocking.view()));
+    driver().record(behind.view(), legacy);
+    EXPECT_FALSE(driver().wait_for(behind.view(), blink_s));
+    gate.open();
+    EXPECT_TRUE(driver().wait_for(behind.view(), patience_s));
 }
 
 TEST_P(DefaultStreams, EveryDeviceHasItsOwn) {

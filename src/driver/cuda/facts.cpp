@@ -131,7 +131,13 @@ CUcontext CudaDriver::context_of(StreamView stream) const {
     }
     require_device(stream.device);
     CUcontext context = nullptr;
-    check(driver_api().stream_get_context(native(stream), &context), "cuStreamGetCtx", {stream.device});
+    auto const result = driver_api().stream_get_context(native(stream), &context);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+        // A broken capture answers nothing until it is ended, and the call that ends it comes through here. Seen with
+        // driver 580.
+        return primary(stream.device);
+    }
+    check(result, "cuStreamGetCtx", {stream.device});
     return context;
 }
 

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Runs on a machine with at least two CUDA devices what CI cannot: the conformance suite of the CUDA driver, verified copies and the
+# first benchmark. Usage: tests/gpu/run.sh DIST OUT, with DIST the folder that `cmake --build --preset portable` collects.
+set -u
+dist=$(cd "$1" && pwd) && out=$(mkdir -p "$2" && cd "$2" && pwd) || exit 64
+failed=0
+note() { printf '\n== %s\n' "$*"; }
+run() { # run LOG WANTED-STATUS COMMAND...
+  local log=$1 wanted=$2
+  shift 2
+  note "$*"
+  timeout 240 "$@" >"$out/$log" 2>&1
+  local status=$?
+  tail -n 12 "$out/$log"
+  [ "$status" -eq "$wanted" ] || { echo "FAILED: exit $status, wanted $wanted"; failed=1; }
+}
+
+{
+  date -u +'date: %Y-%m-%dT%H:%M:%SZ'
+  nvidia-smi --query-gpu=name,driver_version,pci.bus_id --format=csv,noheader
+  uname -r
+  echo "command: tests/gpu/run.sh"
+} >"$out/machine.txt" 2>&1
+cat "$out/machine.txt"
+
+# No "tail" of a killed test: the suite prints as it goes.
+run conformance.txt 0 "$dist/test_conformance" --gtest_filter='Cuda/*' --gtest_brief=1 --gtest_output="json:$out/conformance.json"
+run topo.txt 0 "$dist/peerlane" topo
+run copy-direct.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route direct --repeat 5
+run copy-staged.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route staged --repeat 5
+run copy-back.txt 0 "$dist/peerlane" copy 1 0 256MiB
+run copy-host.txt 0 "$dist/peerlane" copy host 0 256MiB
+run first_copies.txt 0 "$dist/first_copies" "$out/first_copies.json"
+# One file, for results are kept one file a machine and day.
+(cd "$out" && for f in machine.txt conformance.txt topo.txt copy-*.txt first_copies.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
+note "$([ "$failed" -eq 0 ] && echo 'all as wanted' || echo 'SOMETHING FAILED')"
+exit "$failed"
