@@ -41,7 +41,7 @@ std::shared_ptr<const NvmlApi> system_nvml();
 
 /// Never throws for what the machine is like. `nvml` may be null: then it is not asked. It is shared with a thread that
 /// may outlive the call.
-Discovery discover(const DiscoverRoots& roots, std::shared_ptr<const NvmlApi> nvml, NvmlBounds bounds = {});
+Discovery discover(const DiscoverRoots& roots, const std::shared_ptr<const NvmlApi>& nvml, NvmlBounds bounds = {});
 /// This machine.
 Discovery discover();
 

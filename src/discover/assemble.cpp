@@ -19,10 +19,10 @@ constexpr unsigned amd = 0x1002;
 
 bool is_gpu(const PciFunction& function) {
     auto const base = function.class_code.value_or(0) >> 16U;
-    bool const vendor = function.vendor == nvidia || function.vendor == amd;
+    auto const vendor = function.vendor.value_or(0);
     // Displays and 3D controllers; 0x12 is how newer accelerators call themselves. A virtual function that this kernel
     // made is somebody else's device.
-    return vendor && (base == 0x03 || base == 0x12) && !function.virtual_function;
+    return (vendor == nvidia || vendor == amd) && (base == 0x03 || base == 0x12) && !function.virtual_function;
 }
 
 void notice(Machine& machine, const char* code, std::string file, std::string text) {

@@ -6,7 +6,7 @@
 
 namespace peerlane {
 
-Discovery discover(const DiscoverRoots& roots, std::shared_ptr<const NvmlApi> nvml, NvmlBounds bounds) {
+Discovery discover(const DiscoverRoots& roots, const std::shared_ptr<const NvmlApi>& nvml, NvmlBounds bounds) {
     Discovery discovery;
     discovery.host = read_host(roots);
     discovery.nvml = read_nvml(nvml, bounds);
