@@ -93,6 +93,9 @@ class CudaDriver final : public Driver {
     /// The primary context, made at the first use of its device and then kept for the life of the process: the
     /// runtime's own state hangs on it.
     [[nodiscard]] CUcontext primary(int device) const;
+    /// Now, because a first launch would load it, and wait with that for the kernels that run: for ever, if one of them
+    /// waits for that launch.
+    static void load_device_code(CUcontext context, int device);
     [[nodiscard]] CUcontext context_of(ContextId context, int device) const;
     [[nodiscard]] CUcontext context_of(StreamView stream) const;
     [[nodiscard]] ContextScope primary_scope(int device) const { return {primary(device), device}; }

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "driver/cuda/driver.hpp"
+#include "kernels/device_code.hpp"
 
 namespace peerlane::cuda {
 namespace {
@@ -109,9 +110,21 @@ CUcontext CudaDriver::primary(int device) const {
     if (context == nullptr) {
         // Two threads may both get here: both are given the same context, and one count more keeps it no longer.
         check(driver_api().primary_context_retain(&context, device), "cuDevicePrimaryCtxRetain", {device, device});
+        load_device_code(context, device);
         slot.store(context, std::memory_order_release);
     }
     return context;
+}
+
+void CudaDriver::load_device_code(CUcontext context, int device) {
+    UncapturedScope const uncaptured;
+    ContextScope const in_context(context, device);
+    auto const table = device_code_table();
+    for (std::size_t i = 0; i < table.count; ++i) {
+        if (table.first[i].load() != cudaSuccess) {
+            forget_last_error();  // a device too old or new for this build: its launches will say so, copies work
+        }
+    }
 }
 
 CUcontext CudaDriver::context_of(ContextId context, int device) const {

@@ -142,6 +142,7 @@ ContextId CudaDriver::create_context(int device) {
     check(driver_api().context_pop(&popped), "cuCtxPopCurrent", {device, device});
     ContextId const id{number_of(context)};
     ledger_.add_context(id, device);
+    load_device_code(context, device);
     return id;
 }
 
