@@ -5,8 +5,9 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <ctime>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -261,6 +262,9 @@ int main(int argc, char** argv) {
                  {"rings by flags", rings_by_flags},
                  {"pools and legacy stream", pools_and_legacy},
                  {"64 scattered pages a launch", scattered_pages}};
+    if (!json) {
+        fmt::print("{} cores, {}\n", std::thread::hardware_concurrency(), __VERSION__);
+    }
     std::vector<Row> rows;
     for (const auto& c : cases) {
         if (std::string(c.name).find(only) == std::string::npos) {
@@ -276,7 +280,10 @@ int main(int argc, char** argv) {
         }
     }
     if (json) {
-        std::string text = "{\"schema\":\"peerlane.bench/1\",\"command\":\"audit_bench\",\"rows\":[";
+        std::string text = fmt::format(
+            "{{\"schema\":\"peerlane.bench/1\",\"machine\":\"{} cores, compiler "
+            "{}\",\"date\":{},\"command\":\"audit_bench {}\",\"rows\":[",
+            std::thread::hardware_concurrency(), __VERSION__, std::time(nullptr), events);
         for (const Row& r : rows) {
             text += fmt::format("{}{{\"case\":\"{}\",\"events\":{},\"ours\":{{\"us\":{:.4f}}},\"peak_mib\":{:.1f}}}",
                                 &r == rows.data() ? "" : ",", r.name, r.events, r.ns / 1000, r.mib);

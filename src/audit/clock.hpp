@@ -11,18 +11,69 @@ namespace peerlane::audit {
 using Chain = std::uint32_t;
 using Tick = std::uint32_t;  ///< from 1; 0 is "nothing of that chain"
 
+/// One tick for each chain; the few chains of most programs need no memory of their own.
+class Ticks {
+  public:
+    [[nodiscard]] Tick get(Chain chain) const { return chain < size_ ? data()[chain] : 0; }
+    void put(Chain chain, Tick tick) {
+        grow(chain + 1);
+        data()[chain] = tick;
+    }
+    /// The later of both, chain by chain; true when any grew.
+    bool raise(const Ticks& from) {
+        grow(from.size_);
+        Tick* to = data();
+        const Tick* with = from.data();
+        bool changed = false;
+        for (std::uint32_t i = 0; i < from.size_; ++i) {
+            if (with[i] > to[i]) {
+                to[i] = with[i];
+                changed = true;
+            }
+        }
+        return changed;
+    }
+    /// The earlier of both, chain by chain.
+    void lower(const Ticks& with) {
+        Tick* to = data();
+        for (std::uint32_t i = 0; i < size_; ++i) {
+            to[i] = std::min(to[i], with.get(i));
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t inline_size = 10;
+    [[nodiscard]] Tick* data() { return more_.empty() ? few_ : more_.data(); }
+    [[nodiscard]] const Tick* data() const { return more_.empty() ? few_ : more_.data(); }
+    void grow(std::uint32_t size) {
+        if (size <= size_) {
+            return;
+        }
+        if (size > inline_size) {
+            if (more_.empty()) {
+                more_.assign(few_, few_ + size_);
+            }
+            more_.resize(size);
+        }
+        size_ = size;  // what was not used yet is 0
+    }
+    std::uint32_t size_ = 0;
+    Tick few_[inline_size] = {};
+    std::vector<Tick> more_{};
+};
+
 /// For every chain, up to which tick its doings came before. Two kinds of before: *ordered* (data written then is
 /// visible now) and *caused* (it did happen earlier, but perhaps only a relaxed flag says so). Ordered implies caused;
 /// the second table exists only where the two differ, which is rare.
 class Clock {
   public:
-    [[nodiscard]] Tick ordered(Chain chain) const { return get(ordered_, chain); }
-    [[nodiscard]] Tick caused(Chain chain) const { return get(apart_ ? caused_ : ordered_, chain); }
+    [[nodiscard]] Tick ordered(Chain chain) const { return ordered_.get(chain); }
+    [[nodiscard]] Tick caused(Chain chain) const { return (apart_ ? caused_ : ordered_).get(chain); }
 
     void set(Chain chain, Tick tick) {
-        put(ordered_, chain, tick);
+        ordered_.put(chain, tick);
         if (apart_) {
-            put(caused_, chain, tick);
+            caused_.put(chain, tick);
         }
     }
     /// Both now come after; true when this clock learned something.
@@ -30,9 +81,9 @@ class Clock {
         if (other.apart_ && !apart_) {
             split();
         }
-        bool changed = raise(ordered_, other.ordered_);
+        bool changed = ordered_.raise(other.ordered_);
         if (apart_) {
-            changed = raise(caused_, other.apart_ ? other.caused_ : other.ordered_) || changed;
+            changed = caused_.raise(other.apart_ ? other.caused_ : other.ordered_) || changed;
         }
         return changed;
     }
@@ -41,9 +92,9 @@ class Clock {
         if (other.apart_ && !apart_) {
             split();
         }
-        lower(ordered_, other.ordered_);
+        ordered_.lower(other.ordered_);
         if (apart_) {
-            lower(caused_, other.apart_ ? other.caused_ : other.ordered_);
+            caused_.lower(other.apart_ ? other.caused_ : other.ordered_);
         }
     }
     /// The same causes without any order: what a relaxed flag hands over.
@@ -55,41 +106,12 @@ class Clock {
     }
 
   private:
-    using Table = std::vector<Tick>;
-    static Tick get(const Table& table, Chain chain) { return chain < table.size() ? table[chain] : 0; }
-    static void put(Table& table, Chain chain, Tick tick) {
-        if (chain >= table.size()) {
-            table.resize(chain + 1);
-        }
-        table[chain] = tick;
-    }
-    static bool raise(Table& to, const Table& from) {
-        bool changed = false;
-        if (to.size() < from.size()) {
-            to.resize(from.size());
-        }
-        for (std::size_t i = 0; i < from.size(); ++i) {
-            if (from[i] > to[i]) {
-                to[i] = from[i];
-                changed = true;
-            }
-        }
-        return changed;
-    }
-    static void lower(Table& to, const Table& with) {
-        if (to.size() > with.size()) {
-            to.resize(with.size());
-        }
-        for (std::size_t i = 0; i < to.size(); ++i) {
-            to[i] = std::min(to[i], with[i]);
-        }
-    }
     void split() {
         caused_ = ordered_;
         apart_ = true;
     }
 
-    Table ordered_{}, caused_{};
+    Ticks ordered_{}, caused_{};
     bool apart_ = false;
 };
 

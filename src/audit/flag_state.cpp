@@ -7,7 +7,7 @@ namespace peerlane::audit {
 namespace {
 /// A lane is trimmed when it reaches this size. Stores that are dropped although an unknown waiter might still see them
 /// can hide a race of that waiter, never invent one.
-constexpr std::size_t trim_at = 1024;
+constexpr std::size_t trim_at = 256;
 
 /// Number of stores at the lane's start that come before `tick` of its chain or at it.
 std::size_t known(const std::vector<Sent>& sent, Tick tick) {
@@ -73,7 +73,9 @@ std::size_t FlagState::first_open(const Lane& lane, const Clock& clock) const {
 
 FlagState::Answer FlagState::ask(const Deed& wait, const Clock& clock) const {
     Answer answer;
-    answer.initial = wait.satisfied_by(0);
+    answer.initial = wait.satisfied_by(0) && std::none_of(waiters_.begin(), waiters_.end(), [&](const Waiter& w) {
+                         return w.seen > 0 && clock.caused(w.chain) >= w.seen;
+                     });
     for (const Lane& lane : lanes_) {
         const std::size_t open = first_open(lane, clock);
         const Tick first = lane.dropped > 0 ? lane.dropped : lane.sent.front().tick;
@@ -143,13 +145,19 @@ bool FlagState::holds(const Deed& wait, Chain chain) const {
     return lane != lanes_.end() && wait.satisfied_by(lane->sent.back().value);
 }
 
-void FlagState::learned(Chain chain, const Clock& clock) {
-    const auto it = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.chain == chain; });
+bool FlagState::saw_store(Chain chain) const {
+    return std::any_of(waiters_.begin(), waiters_.end(),
+                       [&](const Waiter& w) { return w.chain == chain && w.seen > 0; });
+}
+
+void FlagState::learned(Chain chain, const Clock& clock, Tick seen) {
+    auto it = std::find_if(waiters_.begin(), waiters_.end(), [&](const Waiter& w) { return w.chain == chain; });
     if (it == waiters_.end()) {
-        waiters_.push_back({chain, clock});
-    } else {
-        it->clock = clock;
+        waiters_.push_back({chain, clock, seen});
+        return;
     }
+    it->clock = clock;
+    it->seen = it->seen == 0 ? seen : it->seen;
 }
 
 }  // namespace peerlane::audit

@@ -44,7 +44,9 @@ class FlagState {
     /// True when the chain stored a value that meets the wait and that it has not replaced by one that does not.
     [[nodiscard]] bool holds(const Deed& wait, Chain chain) const;
     /// A waiter on this chain knows `clock` now: what it cannot see any more is dropped once every waiter is past it.
-    void learned(Chain chain, const Clock& clock);
+    /// `seen`: the first tick of the chain after it saw a store, 0 when it saw the initial value.
+    void learned(Chain chain, const Clock& clock, Tick seen);
+    [[nodiscard]] bool saw_store(Chain chain) const;
 
   private:
     struct Lane {
@@ -57,6 +59,7 @@ class FlagState {
     struct Waiter {
         Chain chain = 0;
         Clock clock{};
+        Tick seen = 0;
     };
     /// Index of the first store of the lane that `clock` does not prove to be replaced.
     [[nodiscard]] std::size_t first_open(const Lane& lane, const Clock& clock) const;

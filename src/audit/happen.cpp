@@ -94,6 +94,10 @@ void Schedule::perform(const Doing& doing, const Deed& deed, Ref task) {
     sent.scope = deed.scope;
     sent.order = deed.order;
     sent.doing = doing;
+    std::erase_if(target.misses, [&](const Miss& miss) {
+        return miss.wait.satisfied_by(sent.value) && sent.clock->caused(miss.doing.chain) < miss.tick &&
+               sent.clock->caused(miss.hiding.chain) >= miss.hiding.tick;
+    });
     target.state.add(std::move(sent));
     ++stores_;
     if (task.serial != 0) {
@@ -177,7 +181,9 @@ bool Schedule::run(Task& task, std::size_t to) {
     if (!task.started) {
         task.started = true;
         if (!agents_[task.chain].host) {
-            join(task.chain, *task.issue);
+            if (task.issue != nullptr) {
+                join(task.chain, *task.issue);
+            }
             if (task.action) {
                 join_legacy(task.chain);
             }

@@ -130,7 +130,9 @@ void Auditor::Impl::freed(const Doing& doing, audit::StorageId storage, const Cl
                 user = words_.call(held);
             }
         });
-        find_busy_free(doing, storage, user, first);
+        if (first != 0) {
+            find_busy_free(doing, storage, user, first);
+        }
     }
     use.freed = true;
     if (use.held == 0) {

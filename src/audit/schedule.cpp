@@ -286,7 +286,7 @@ void Schedule::host_wait(const Doing& doing, Id event) {
 Schedule::CellPtr Schedule::stream_end(const Doing& doing, Chain stream) {
     auto cell = std::make_shared<Cell>();
     cell->line = doing.line;
-    if (idle(stream) && idle(doing.thread)) {
+    if (idle(stream)) {
         cell->clock = publish(stream);
         return cell;
     }
@@ -294,9 +294,9 @@ Schedule::CellPtr Schedule::stream_end(const Doing& doing, Chain stream) {
     end.chain = stream;
     Task& task = make_task(end, Act::record, stream);
     task.action = false;
+    task.issued = true;  // what others put into the stream does not wait for this thread
     task.cells.push_back(cell);
     cell->task = ref(task);
-    issue_from_thread(task);
     return cell;
 }
 
@@ -333,6 +333,11 @@ void Schedule::blocks(const Doing& doing, int device) {
 void Schedule::finish() {
     settle_all();
     drive_blocked();
+    for (const Flag& flag : flags_) {
+        for (const Miss& miss : flag.misses) {
+            sink_->may_miss(miss.doing, miss.wait, miss.hiding);
+        }
+    }
 }
 
 bool Schedule::known_to_all(Chain chain, Tick tick) const {

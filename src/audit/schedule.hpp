@@ -81,12 +81,12 @@ class Schedule {
     [[nodiscard]] std::vector<Hop> waiting() const;
 
     [[nodiscard]] std::size_t held() const { return held_; }
-    /// Calls `visit(const Doing&, std::span<const Deed>)` for every held call that touches memory.
+    /// Calls `visit(const Doing&, std::span<const Deed>)` for every held call with the deeds that did not happen yet.
     template <typename Visit>
     void each_held(Visit visit) const {
         for (const Task& task : tasks_) {
             if (task.live && !task.deeds.empty()) {
-                visit(task.doing, std::span<const Deed>(task.deeds));
+                visit(task.doing, std::span<const Deed>(task.deeds).subspan(task.at));
             }
         }
     }
@@ -170,8 +170,16 @@ class Schedule {
         bool rising = true;  ///< values never fall
         std::deque<Store> stores{};
     };
+    /// A wait that may come too late, unless a store made later gives the value again.
+    struct Miss {
+        Doing doing{};
+        Deed wait{};
+        Sent hiding{};
+        Tick tick = 0;  ///< of its chain after the wait
+    };
     struct Flag {
         FlagState state{};
+        std::vector<Miss> misses{};
         std::vector<StoreLane> pending{};
     };
 

@@ -29,6 +29,7 @@ bool hands_over(const Doing& waiter, const Deed& wait, const Sent& sent) {
 constexpr std::size_t most_held_for_hypotheses = 512;
 constexpr std::size_t most_contested = 8;
 constexpr int deepest_hypothesis = 2;
+constexpr std::size_t most_misses = 64;  ///< kept for one flag; they are alike
 
 }  // namespace
 
@@ -227,7 +228,12 @@ void Schedule::meet(Task& task, const FlagState::Answer& answer, const Sent* hid
     }
     sink_->met(task.doing, wait, answer.seen);
     if (hiding != nullptr) {
-        sink_->may_miss(task.doing, wait, *hiding);
+        agents_[task.chain].published = true;
+        touch(task.chain);
+        std::vector<Miss>& misses = flag(wait.target).misses;
+        if (misses.size() < most_misses) {
+            misses.push_back({task.doing, wait, *hiding, agents_[task.chain].tick});
+        }
     }
     for (const Suspect& suspect : task.suspects) {
         const bool only_later =
@@ -241,7 +247,14 @@ void Schedule::meet(Task& task, const FlagState::Answer& answer, const Sent* hid
     if (task.doing.resident > 0 && task.doing.ctas > task.doing.resident && only_own(task, answer)) {
         sink_->never_fits(task.doing, wait);
     }
-    flag(wait.target).state.learned(task.chain, agents_[task.chain].clock);
+    FlagState& state = flag(wait.target).state;
+    Tick seen = 0;
+    if (!answer.initial && !state.saw_store(task.chain)) {
+        agents_[task.chain].published = true;
+        touch(task.chain);
+        seen = agents_[task.chain].tick;
+    }
+    state.learned(task.chain, agents_[task.chain].clock, seen);
     ++task.at;
 }
 

@@ -45,7 +45,7 @@ std::string Words::what(What what, Id id, Id other) const {
         case What::signal:
             return "signal of flag " + flag(id);
         case What::wait_flag:
-            return "wait for flag " + flag(id);
+            return "flag wait";
         case What::host:
             return "host access";
         case What::record:
