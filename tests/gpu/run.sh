@@ -18,7 +18,6 @@ run() { # run LOG WANTED-STATUS COMMAND...
 {
   date -u +'date: %Y-%m-%dT%H:%M:%SZ'
   nvidia-smi --query-gpu=name,driver_version,pci.bus_id --format=csv,noheader
-  uname -r
   echo "command: tests/gpu/run.sh"
 } >"$out/machine.txt" 2>&1
 cat "$out/machine.txt"
