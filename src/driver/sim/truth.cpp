@@ -115,6 +115,59 @@ Graph with_joined_switches(Graph graph) {
     return graph;
 }
 
+/// A description may show devices (or the bridge above them) that hang on nothing: an excerpt, a flat cloud bus, a link
+/// table. Each still has memory of the host somewhere, so it gets a port of the first NUMA node, whose rate is then an
+/// assumption.
+Graph with_host_memory(Graph graph) {
+    auto const add = [&](NodeKind kind, const char* name) {
+        graph.nodes.push_back({kind, 0, name, "", -1});
+        return static_cast<int>(graph.nodes.size()) - 1;
+    };
+    auto const join = [&](int a, int b, LinkKind kind) {
+        graph.links.push_back({a, b, kind, {}, {}, {}, {}});
+        graph.links.push_back({b, a, kind, {}, {}, {}, {}});
+    };
+    auto const first = [&](NodeKind kind) {
+        auto const found =
+            std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return node.kind == kind; });
+        return found == graph.nodes.end() ? -1 : static_cast<int>(found - graph.nodes.begin());
+    };
+    auto const has_numa = first(NodeKind::numa) >= 0;
+    auto const numa = has_numa ? first(NodeKind::numa) : add(NodeKind::numa, "numa:assumed");
+    auto port = -1;
+    for (std::size_t n = 0, count = graph.nodes.size(); n < count; ++n) {
+        auto const node = static_cast<int>(n);
+        if (graph.nodes[n].kind != NodeKind::device) {
+            continue;
+        }
+        auto held = false;
+        for (std::size_t m = 0; m < graph.nodes.size() && !held; ++m) {
+            held = graph.nodes[m].kind == NodeKind::numa && !host_way(graph, node, static_cast<int>(m)).empty() &&
+                   !host_way(graph, static_cast<int>(m), node).empty();
+        }
+        if (held) {
+            continue;
+        }
+        // Of what lies above the device, a host bridge joins the memory; a device alone gets one.
+        auto above = -1;
+        for (std::size_t m = 0; m < graph.nodes.size() && above < 0; ++m) {
+            if (graph.nodes[m].kind == NodeKind::host_bridge && !host_way(graph, node, static_cast<int>(m)).empty()) {
+                above = static_cast<int>(m);
+            }
+        }
+        if (above >= 0) {
+            join(above, numa, LinkKind::memory);
+            continue;
+        }
+        if (port < 0) {
+            port = add(NodeKind::host_bridge, "host:assumed");
+            join(port, numa, LinkKind::memory);
+        }
+        join(node, port, LinkKind::pcie);
+    }
+    return graph;
+}
+
 void add_host_ways(Network& net, const Graph& graph, int device) {
     auto const from = graph.device_node(device);
     std::vector<std::pair<std::size_t, int>> numas;  // length of the way, node
@@ -273,7 +326,7 @@ Truth make_truth(const Machine& machine, const Figures& figures, const std::vect
     if (truth.machine.graph.empty()) {
         truth.machine.graph = synthesize_graph(truth.machine);
     }
-    truth.machine.graph = with_joined_switches(std::move(truth.machine.graph));
+    truth.machine.graph = with_host_memory(with_joined_switches(std::move(truth.machine.graph)));
     for (auto const& fault : faults) {
         check_devices(fault, static_cast<int>(machine.devices.size()));
     }

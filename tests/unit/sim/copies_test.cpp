@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <peerlane/error.hpp>
@@ -132,6 +134,28 @@ TEST(SimCopies, AHangIsBoundedAndAloneItIsSaid) {
         FAIL() << "synchronize came back from a hang";
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), code::launch_timeout);
+    }
+}
+
+// A flat cloud bus, or a table of links alone: nothing says where host memory is, and yet every device has some.
+TEST(SimCopies, DevicesThatHangOnNothingStillReachHostMemory) {
+    auto machine = switched(3);
+    auto& links = machine.graph.links;
+    links.erase(std::remove_if(links.begin(), links.end(),
+                               [](const Link& link) {
+                                   return link.kind == LinkKind::memory ||
+                                          (link.kind == LinkKind::pcie && (link.from == 3 || link.to == 3));
+                               }),
+                links.end());
+    auto const driver = open_simulated(SimulatedMachine(machine));
+    for (int d = 0; d < 3; ++d) {
+        Allocation from(*driver, {gpu(d), 1_MiB});
+        Allocation to(*driver, {host(), 1_MiB, MemoryKind::pinned});
+        put(*driver, from, sent);
+        Stream stream(*driver, d);
+        driver->copy(stream.view(), {to.location(), from.location(), 1_MiB});
+        driver->synchronize(stream.view());
+        EXPECT_EQ(driver->check_host(to.address(), 1_MiB, sent, poison), CheckOutcome{}) << d;
     }
 }
 
