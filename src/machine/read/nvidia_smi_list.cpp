@@ -17,19 +17,26 @@ bool is_instance(std::string_view text) {
 }  // namespace
 
 bool recognizes_nvidia_smi_list(std::string_view text) {
+    // `nvlink -s` and `-R` open with the same line; theirs is followed by links or a sentence about them.
     LineScanner scanner(text);
-    bool found = false;
+    bool open = false;
     for (Line line; scanner.next(line);) {
         if (line.blank()) {
             continue;
         }
         if (auto const gpu = gpu_line(line)) {
-            found = found || gpu->uuid.has_value();
-        } else if (found && (contains_word(line.text, "nvlink") || trimmed(line.text).substr(0, 5) == "Link ")) {
-            return false;
+            if (open) {
+                return true;
+            }
+            open = gpu->uuid.has_value();
+        } else if (open) {
+            if (!contains_word(line.text, "nvlink") && trimmed(line.text).substr(0, 5) != "Link ") {
+                return true;
+            }
+            open = false;
         }
     }
-    return found;
+    return open;
 }
 
 Machine read_nvidia_smi_list(const Source& source) {

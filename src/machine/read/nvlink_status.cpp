@@ -1,6 +1,7 @@
 #include "machine/read/nvlink_status.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -113,28 +114,18 @@ Machine read_nvlink_status(const Source& source) {
     auto const lines = plain_lines(source);
     Query query{source, {}, {}};
     int current = -1;
-    bool answered = true;
-    int current_line = 0;
-    auto const close = [&] {
-        if (!answered) {
-            add_notice(query.machine, source, "truncated", current_line,
-                       fmt::format("no answer below GPU {}", current));
-        }
-    };
+    std::map<int, int> unanswered;  ///< device to line
     for (auto const& line : lines) {
         if (auto const gpu = gpu_line(line)) {
-            close();
             auto const known = static_cast<int>(query.machine.devices.size());
             if (gpu->id < known && query.machine.devices[static_cast<std::size_t>(gpu->id)].nvlink_state) {
                 add_notice(query.machine, source, "two-tables", line.number,
                            fmt::format("GPU {} is listed again; the first list is used", gpu->id));
-                answered = true;
                 break;
             }
             device_of(source, line, *gpu, query.machine);
             current = gpu->id;
-            current_line = line.number;
-            answered = false;
+            unanswered.emplace(gpu->id, line.number);
             query.seen.clear();
             continue;
         }
@@ -147,12 +138,14 @@ Machine read_nvlink_status(const Source& source) {
                 refuse(source, line.number, "a link before any GPU");
             }
             query.link(line, *link, *device);
-            answered = true;
+            unanswered.erase(current);
         } else if (device != nullptr && query.sentence(line, *device)) {
-            answered = true;
+            unanswered.erase(current);
         }
     }
-    close();
+    for (auto const& [id, line] : unanswered) {
+        add_notice(query.machine, source, "truncated", line, fmt::format("no answer below GPU {}", id));
+    }
     if (query.machine.devices.empty()) {
         refuse(source, 0, "no line \"GPU 0: ...\"");
     }

@@ -10,6 +10,7 @@
 #include "machine/read/nvlink_status.hpp"
 #include "machine/read/own_json.hpp"
 #include "machine/read/p2p_bandwidth.hpp"
+#include "machine/read/paste.hpp"
 #include "machine/read/reader.hpp"
 #include "machine/read/text.hpp"
 #include "machine/read/topo_matrix.hpp"
@@ -17,7 +18,7 @@
 
 namespace peerlane::read {
 
-// One line each: { format, recognizes, read }. The order matters only where two formats share a word; the more special
+// One line each: { format, recognizes, read, in_pastes }. The order matters only where two formats share a word; the more special
 // first.
 const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
@@ -25,13 +26,13 @@ const std::vector<Reader>& readers() {
         {"NCCL or RCCL topology XML", is_nccl_xml, read_nccl_xml},
         {"hwloc XML", recognizes_hwloc_xml, read_hwloc_xml},
         {"nvbandwidth JSON", recognizes_nvbandwidth_json, read_nvbandwidth_json},
-        {"nvidia-smi topo -m", is_topo_matrix, read_topo_matrix},
-        {"nvidia-smi topo -p2p", recognizes_topo_p2p, read_topo_p2p},
-        {"p2pBandwidthLatencyTest", recognizes_p2p_bandwidth, read_p2p_bandwidth},
-        {"nvbandwidth", recognizes_nvbandwidth_text, read_nvbandwidth_text},
-        {"nvidia-smi nvlink -R", recognizes_nvlink_remote, read_nvlink_remote},
-        {"nvidia-smi nvlink -s", recognizes_nvlink_status, read_nvlink_status},
-        {"nvidia-smi -L", recognizes_nvidia_smi_list, read_nvidia_smi_list},
+        {"nvidia-smi topo -m", is_topo_matrix, read_topo_matrix, true},
+        {"nvidia-smi topo -p2p", recognizes_topo_p2p, read_topo_p2p, true},
+        {"p2pBandwidthLatencyTest", recognizes_p2p_bandwidth, read_p2p_bandwidth, true},
+        {"nvbandwidth", recognizes_nvbandwidth_text, read_nvbandwidth_text, true},
+        {"nvidia-smi nvlink -R", recognizes_nvlink_remote, read_nvlink_remote, true},
+        {"nvidia-smi nvlink -s", recognizes_nvlink_status, read_nvlink_status, true},
+        {"nvidia-smi -L", recognizes_nvidia_smi_list, read_nvidia_smi_list, true},
         {"lstopo text", recognizes_hwloc_console, read_hwloc_console},
     };
     return table;
@@ -67,7 +68,7 @@ Machine read_machine(const Source& source) {
     }
     for (auto const& reader : readers()) {
         if (reader.recognizes(source.text)) {
-            auto machine = reader.read(source);
+            auto machine = with_other_outputs(source, reader, reader.read(source));
             if (machine.origin.kind.empty()) {
                 machine.origin.kind = "file";
             }

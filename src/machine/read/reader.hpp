@@ -18,8 +18,9 @@ struct Source {
 
 struct Reader {
     const char* format;                         ///< "nvidia-smi topo -m", for messages
-    bool (*recognizes)(std::string_view text);  ///< cheap; at most one reader of the table says yes
+    bool (*recognizes)(std::string_view text);  ///< cheap; the first reader that says yes reads
     Machine (*read)(const Source& source);      ///< throws InputError: file:line: reason
+    bool in_pastes = false;                     ///< its text may stand beside that of others in one paste
 };
 
 /// The table, in the order in which readers are asked.
