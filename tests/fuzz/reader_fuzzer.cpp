@@ -1,0 +1,98 @@
+// One libFuzzer target a format: PEERLANE_FUZZ_FORMAT names it. Whatever the bytes, a reader gives a sound machine or
+// throws InputError; what it gives can be written, read back equal, and merged with itself.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <peerlane/merge.hpp>
+
+#include "machine/read/grammar.hpp"
+#include "machine/read/reader.hpp"
+#include "machine/write/writers.hpp"
+
+namespace {
+
+using peerlane::Machine;
+
+[[noreturn]] void fail(const char* what) {
+    std::fprintf(stderr, "broken promise: %s\n", what);
+    std::abort();
+}
+
+void check_sound(const Machine& machine) {
+    auto const n = machine.devices.size();
+    if (machine.pairs.size() != n * (n == 0 ? 0 : n - 1)) {
+        fail("pairs are complete");
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        if (machine.devices[i].id != static_cast<int>(i)) {
+            fail("ids are 0 to n-1");
+        }
+    }
+    for (auto const& link : machine.graph.links) {
+        auto const nodes = static_cast<int>(machine.graph.nodes.size());
+        if (link.from < 0 || link.to < 0 || link.from >= nodes || link.to >= nodes) {
+            fail("links join nodes");
+        }
+    }
+    for (auto const& pair : machine.pairs) {
+        for (auto const& rate :
+             {pair.nominal_gbs, pair.measured.write_gbs, pair.measured.read_gbs, pair.measured.staged_gbs}) {
+            if (rate && !(*rate >= 0)) {
+                fail("rates are not negative");
+            }
+        }
+    }
+}
+
+void check(const Machine& machine) {
+    check_sound(machine);
+    if (machine.devices.size() > 32 || machine.graph.nodes.size() > 500) {
+        return;  // sound is enough; writing large ones only slows the search
+    }
+    auto const document = peerlane::write::json(machine);
+    if (!(peerlane::read::read_machine({"document", document}) == machine)) {
+        fail("our document reads back equal");
+    }
+    (void)peerlane::write::table(machine);
+    (void)peerlane::write::tree(machine);
+    check_sound(peerlane::merge({machine}));
+    check_sound(peerlane::merge({machine, machine}));
+}
+
+Machine read(std::string_view text) {
+    std::string_view const format = PEERLANE_FUZZ_FORMAT;
+    if (format == "any") {
+        return peerlane::read::read_machine({"input", text});
+    }
+    if (format == "grammar") {
+        auto machine = peerlane::read::read_grammar(text);
+        if (!(peerlane::read::read_grammar(machine.origin.name) == machine)) {
+            fail("the canonical form gives the same machine");
+        }
+        return machine;
+    }
+    for (auto const& reader : peerlane::read::readers()) {
+        if (format == reader.format) {
+            (void)reader.recognizes(text);
+            auto machine = reader.read({"input", text});
+            machine.origin.kind = "file";
+            return machine;
+        }
+    }
+    fail("the format is in the table of readers");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    std::string_view const text(reinterpret_cast<const char*>(data), size);
+    try {
+        check(read(text));
+    } catch (const peerlane::InputError&) {  // refused, as it should be
+    }
+    return 0;
+}
