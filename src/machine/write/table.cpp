@@ -23,10 +23,22 @@ struct Style {
     bool markdown = false;
 };
 
+/// Names come from strangers' files: nothing in them may steer a terminal.
+std::string printable(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+    return text;
+}
+
 /// Rows of cells, each column as wide as its widest cell.
 class Grid {
   public:
-    void row(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
+    void row(std::vector<Cell> cells) {
+        for (auto& cell : cells) {
+            cell.text = printable(std::move(cell.text));
+        }
+        rows_.push_back(std::move(cells));
+    }
     /// The first row is the head. In Markdown an empty line stands before the table.
     [[nodiscard]] std::string text(Style style) const { return style.markdown ? markdown() : aligned(style.color); }
 
@@ -163,6 +175,12 @@ std::string pair_matrix(const Machine& machine, Style style, Text text) {
     return grid.text(style);
 }
 
+/// Strided CPU lists of big hosts are longer than a line; the document has them whole.
+std::string short_text(const std::string& text) {
+    constexpr std::size_t longest = 32;
+    return text.size() <= longest ? text : text.substr(0, longest - 3) + "...";
+}
+
 std::string devices_text(const Machine& machine, Style style) {
     Grid grid;
     grid.row({{"device"}, {"bus"}, {"model"}, {"numa"}, {"cpus"}, {"pcie"}, {"nvlinks"}});
@@ -178,7 +196,7 @@ std::string devices_text(const Machine& machine, Style style) {
                   {or_unknown(device.bus)},
                   {or_unknown(device.model)},
                   {numa},
-                  {or_unknown(device.cpu_affinity)},
+                  {short_text(or_unknown(device.cpu_affinity))},
                   {pcie},
                   {or_unknown(device.nvlinks) + mig}});
     }
@@ -193,7 +211,14 @@ std::string nics_text(const Machine& machine, Style style) {
     }
     head.push_back({"bus"});
     grid.row(std::move(head));
+    std::vector<std::string> elsewhere;
     for (auto const& nic : machine.nics) {
+        bool const placed = nic.bus || std::any_of(nic.paths.begin(), nic.paths.end(),
+                                                   [](PathClass p) { return p != PathClass::unknown; });
+        if (!placed) {
+            elsewhere.push_back(printable(nic.name));
+            continue;
+        }
         std::vector<Cell> row{{nic.name}};
         for (auto const path : nic.paths) {
             row.push_back({to_string(path), color_of(path)});
@@ -201,7 +226,11 @@ std::string nics_text(const Machine& machine, Style style) {
         row.push_back({nic.bus.value_or(unknown)});
         grid.row(std::move(row));
     }
-    return grid.text(style);
+    auto out = elsewhere.size() < machine.nics.size() ? grid.text(style) : std::string();
+    if (!elsewhere.empty()) {
+        out += fmt::format("{}not on PCI as far as told: {}\n", style.markdown ? "\n" : "", fmt::join(elsewhere, ", "));
+    }
+    return out;
 }
 
 std::string host_text(const Machine& machine, Style style) {
@@ -266,7 +295,8 @@ std::string table(const Machine& machine, const TableOptions& options) {
         out += "\n";
         for (auto const& notice : machine.notices) {
             auto const where = notice.line > 0 ? fmt::format("{}:{}", notice.file, notice.line) : notice.file;
-            out += fmt::format("notice {}: {}{}{}\n", notice.code, where, where.empty() ? "" : ": ", notice.text);
+            out += fmt::format("notice {}: {}{}{}\n", notice.code, where, where.empty() ? "" : ": ",
+                               printable(notice.text));
         }
     }
     return out;

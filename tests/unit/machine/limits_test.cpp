@@ -1,6 +1,6 @@
 // Inputs that are no machine, or want to hurt: refused, quickly and in bounded memory.
 
-#include <chrono>
+#include <ctime>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -25,10 +25,15 @@ constexpr double soon_s = 5;
 constexpr double soon_s = 5;
 #endif
 
+/// Processor time: other work on the machine does not count.
+double now_s() {
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 double seconds_of(const std::string& text) {
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = now_s();
     EXPECT_NE(refusal(text), "");
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return now_s() - start;
 }
 
 TEST(Limits, GarbageIsRefusedWithAReason) {
@@ -74,12 +79,12 @@ TEST(Limits, FiftyMegabytesOfElementsEndSoon) {
     }
     EXPECT_LT(seconds_of(cpus + "</system>"), soon_s);
     links += "</gpu></pci></cpu></system>";
-    auto const start = std::chrono::steady_clock::now();
+    auto const start = now_s();
     try {
         EXPECT_LE(read(links).notices.size(), 1010U);
     } catch (const InputError&) {  // refusing so many elements is as good
     }
-    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), soon_s);
+    EXPECT_LT(now_s() - start, soon_s);
 }
 
 TEST(Limits, TablesOfManyHeadersEndSoon) {
@@ -112,9 +117,9 @@ TEST(Limits, SixteenGpusAreReadAtOnce) {
     }
     auto best = 1e9;
     for (int i = 0; i < 20; ++i) {
-        auto const start = std::chrono::steady_clock::now();
+        auto const start = now_s();
         EXPECT_EQ(read(text).pairs.size(), 240U);
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        best = std::min(best, now_s() - start);
     }
     EXPECT_LT(best, 0.02);
 }

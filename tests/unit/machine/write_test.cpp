@@ -59,6 +59,15 @@ TEST(WriteTable, SaysWhenThereIsNothing) {
     EXPECT_NE(write::dot(machine).find("graph machine {"), std::string::npos);
 }
 
+TEST(WriteTable, NothingFromAFileSteersTheTerminal) {
+    auto machine = read(islands);
+    machine.devices[0].model = "GPU\x1b[2J\n";
+    machine.nics.push_back({"veth\x1b[0m", std::nullopt, std::vector<PathClass>(3, PathClass::unknown)});
+    auto const text = write::table(machine);
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_NE(text.find("not on PCI as far as told: veth?[0m"), std::string::npos) << text;
+}
+
 TEST(WriteTree, HangsDevicesBelowTheirHosts) {
     EXPECT_EQ(write::tree(read(islands)),
               "The input has no tree: this one is derived from the path classes.\n"
