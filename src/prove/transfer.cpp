@@ -234,6 +234,9 @@ Observation send(Bench& bench, const Transfer& transfer, const Patterns& pattern
     table.look(before, poison_before, patterns.expected, 1);
     table.look(after, poison_after, patterns.expected, 2);
     bench.wait(to.device);
+    // An error stays with the stream that issued the work: others only saw that it ended.
+    static_cast<void>(bench.driver().query(bench.side(issuer).stream.view()));
+    static_cast<void>(bench.driver().query(bench.side(from.device).stream.view()));
     return {transfer.bytes, patterns.expected, table.outcome(0), table.outcome(1), table.outcome(2)};
 }
 

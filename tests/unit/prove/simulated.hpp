@@ -25,6 +25,10 @@ inline SimulatedMachine machine_of(int devices, PathClass path = PathClass::pix)
     for (auto& pair : machine.pairs) {
         pair.path = path;
         pair.claim = true;
+        if (path == PathClass::nv) {
+            pair.nvlinks = 18;
+            pair.nominal_gbs = 478;
+        }
     }
     return SimulatedMachine(machine);
 }

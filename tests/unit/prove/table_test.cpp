@@ -1,5 +1,7 @@
 // Every effect of the fault notation on every check in each direction gives the verdict it should, and spoils no other.
+#include <algorithm>
 #include <chrono>
+#include <ostream>
 
 #include <gtest/gtest.h>
 
@@ -30,6 +32,10 @@ struct Named {
     std::string check;
     Case effect;
 };
+
+void PrintTo(const Named& named, std::ostream* out) {
+    *out << named.check << "=" << named.effect.effect;
+}
 
 std::vector<Named> effects_on(std::initializer_list<const char*> checks) {
     std::vector<Named> all;
@@ -153,7 +159,7 @@ TEST(Table, SlotsAreEnoughForOnePairAtATime) {
 }
 
 TEST(Table, TheStagedPathWrongIsInconclusive) {
-    for (auto const* effect : {"flip", "zero", "stale", "offset", "hang"}) {
+    for (auto const* effect : {"flip", "zero", "stale", "offset"}) {
         auto const verdicts = prove_with(machine_of(3), {std::string("host:0:1=") + effect}).verdicts;
         EXPECT_EQ(verdicts.status, Status::inconclusive) << effect;
         auto const lines = complaints(verdicts);
