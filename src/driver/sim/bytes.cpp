@@ -28,6 +28,21 @@ std::vector<Stretch> turned(const std::vector<Stretch>& what, std::uint64_t byte
     return out;
 }
 
+using Ranges = std::map<std::uint64_t, std::uint64_t>;  ///< begin -> end, apart from each other
+
+void cut(Ranges& ranges, std::uint64_t begin, std::uint64_t end) {
+    Ranges kept;
+    for (auto const& [first, last] : ranges) {
+        if (first < std::min(last, begin)) {
+            kept[first] = std::min(last, begin);
+        }
+        if (std::max(first, end) < last) {
+            kept[std::max(first, end)] = last;
+        }
+    }
+    ranges = std::move(kept);
+}
+
 bool leaves_old_bytes(Fault::Effect effect) {
     return effect == Fault::Effect::stale || effect == Fault::Effect::mirror;
 }
@@ -42,7 +57,20 @@ std::vector<Stretch> Engine::read_bytes(const Way& way, Block& block, Address fr
             return found->second.read(offset, bytes);
         }
     }
-    return block.contents.read(offset, bytes);
+    auto const own = block.unseen.find(way.mirror_accessor);
+    if (way.write || own == block.unseen.end() || own->second.empty()) {
+        return block.contents.read(offset, bytes);
+    }
+    Extents seen(bytes, {});
+    seen.write(0, block.contents.read(offset, bytes));
+    for (auto const& [first, last] : own->second) {
+        auto const begin = std::max(first, offset);
+        auto const end = std::min(last, offset + bytes);
+        if (begin < end) {
+            seen.write(begin - offset, block.mirror.at(way.mirror_accessor).read(begin, end - begin));
+        }
+    }
+    return seen.read(0, bytes);
 }
 
 void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t bytes, std::vector<Stretch> what) {
@@ -60,6 +88,12 @@ void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t
         }
     } else if (effect == Fault::Effect::offset) {
         what = turned(what, bytes);
+    }
+    for (auto& unseen : block.unseen) {
+        cut(unseen.second, offset, offset + bytes);
+    }
+    if (effect == Fault::Effect::mirror && way.write && way.mirror_accessor >= 0) {
+        block.unseen[way.mirror_accessor][offset] = offset + bytes;
     }
     auto const reads_mirror = effect == Fault::Effect::mirror && !way.write && !block.mirror.empty();
     if (!leaves_old_bytes(effect) || (effect == Fault::Effect::mirror && !way.write) || reads_mirror) {

@@ -27,6 +27,8 @@ struct Block {
     std::set<int> granted_read{}, granted_write{};  ///< kind virtual: devices besides the owner
     Extents contents;
     std::map<int, Extents> mirror{};  ///< what each accessor believes it wrote, where a mirror fault wants it
+    /// Of that, what never arrived and nobody wrote over since (begin, end): the accessor reads it back by any path.
+    std::map<int, std::map<std::uint64_t, std::uint64_t>> unseen{};
 };
 
 /// A pool of a device and the grants on it.
