@@ -200,6 +200,18 @@ class Story {
     Context& context_;
 };
 
+Choice choice_of(const Target& target, const Asked& asked, const Verdicts* proven) {
+    PlanOptions options;
+    options.policy = asked.policy;
+    options.verdicts = proven;
+    options.trust_claimed = asked.trust_claimed;
+    try {
+        return choose(target.whole, asked.from, asked.to, asked.bytes, options);
+    } catch (const std::invalid_argument& error) {
+        throw UsageError(error.what());
+    }
+}
+
 TransferReport nothing_moved(const Target& target, const Asked& asked, Choice choice, std::string why) {
     TransferReport report;
     report.simulated = target.simulated.has_value();
@@ -250,11 +262,7 @@ Status run(Context& context) {
         story.tell("Nothing was proven: the driver's claim is trusted, as asked with --trust claimed.\n");
     }
 
-    PlanOptions options;
-    options.policy = asked.policy;
-    options.verdicts = proven ? &*proven : nullptr;
-    options.trust_claimed = asked.trust_claimed;
-    auto const choice = choose(target.whole, asked.from, asked.to, asked.bytes, options);
+    auto const choice = choice_of(target, asked, proven ? &*proven : nullptr);
     auto why_not = proven ? untellable(*proven, asked.from, asked.to) : std::string();
     if (why_not.empty() && choice.routes.empty()) {
         why_not = choice.why.empty() ? "no way joins these places" : choice.why.front();

@@ -94,7 +94,7 @@ Globals understand(const Given& given, const std::string& command, const std::ve
         try {
             globals.faults.push_back(parse_fault(spec));
         } catch (const std::invalid_argument& error) {
-            throw UsageError(fmt::format("--fault {}: {}", spec, error.what()));
+            throw UsageError(error.what());
         }
     }
     if (given.has("--save") && globals.save.empty()) {
