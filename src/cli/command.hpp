@@ -64,5 +64,6 @@ const std::vector<Command>& commands();
 
 Command topo_command();
 Command copy_command();
+Command audit_command();
 
 }  // namespace peerlane::cli

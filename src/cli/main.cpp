@@ -39,6 +39,9 @@ Status run_and_explain(int argc, const char* const* argv) {
     } catch (const NoSuchMachine& error) {
         complain(fmt::format("peerlane: {}\nThe named machines: peerlane topo --list", error.what()));
         return missing;
+    } catch (const NoSuchFile& error) {
+        complain(fmt::format("peerlane: {}", error.what()));
+        return missing;
     } catch (const NothingRuns& error) {
         complain(fmt::format("peerlane: {}", error.what()));
         return inconclusive;

@@ -23,6 +23,12 @@ class UsageError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// A file that is not there.
+class NoSuchFile : public std::runtime_error {
+  public:
+    explicit NoSuchFile(const std::string& path) : std::runtime_error("no file \"" + path + "\"") {}
+};
+
 /// Nothing could run, with the reason and what to do instead.
 class NothingRuns : public std::runtime_error {
   public:
