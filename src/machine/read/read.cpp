@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "machine/read/hwloc_console.hpp"
@@ -15,11 +17,12 @@
 #include "machine/read/text.hpp"
 #include "machine/read/topo_matrix.hpp"
 #include "machine/read/topo_p2p.hpp"
+#include "machine/read/unwrap.hpp"
 
 namespace peerlane::read {
 
-// One line each: { format, recognizes, read, in_pastes }. The order matters only where two formats share a word; the more special
-// first.
+// One line each: { format, recognizes, read, in_pastes }. The order matters only where two formats share a word; the
+// more special first.
 const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
         {"peerlane.machine/1", is_own_json, read_own_json},
@@ -55,6 +58,27 @@ std::string from_utf16(std::string_view text, bool big_endian) {
 
 }  // namespace
 
+namespace {
+
+/// By the first reader that knows the text; empty when none does.
+std::optional<Machine> read_known(const Source& source) {
+    for (auto const& reader : readers()) {
+        if (reader.recognizes(source.text)) {
+            auto machine = with_other_outputs(source, reader, reader.read(source));
+            if (machine.origin.kind.empty()) {
+                machine.origin.kind = "file";
+            }
+            if (machine.origin.files.empty()) {
+                machine.origin.files.emplace_back(source.name);
+            }
+            return machine;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
 Machine read_machine(const Source& source) {
     if (source.text.substr(0, 2) == "\xff\xfe" || source.text.substr(0, 2) == "\xfe\xff") {
         auto const text = from_utf16(source.text, source.text[0] == '\xfe');
@@ -66,16 +90,13 @@ Machine read_machine(const Source& source) {
     if (auto const nul = source.text.substr(0, 65536).find('\0'); nul != std::string_view::npos) {
         refuse(source, line_at(source.text, nul), "this is binary data, not a description of a machine");
     }
-    for (auto const& reader : readers()) {
-        if (reader.recognizes(source.text)) {
-            auto machine = with_other_outputs(source, reader, reader.read(source));
-            if (machine.origin.kind.empty()) {
-                machine.origin.kind = "file";
-            }
-            if (machine.origin.files.empty()) {
-                machine.origin.files.emplace_back(source.name);
-            }
-            return machine;
+    if (auto machine = read_known(source)) {
+        return *std::move(machine);
+    }
+    if (auto const document = unwrapped_document(source)) {
+        if (auto machine = read_known({source.name, document->text})) {
+            note_wrapping(document->marks, 0, document->marks.size(), source, *machine);
+            return *std::move(machine);
         }
     }
     std::string known;

@@ -163,7 +163,7 @@ bool LineScanner::next(Line& line) {
     while (!line.text.empty() && (is_blank(line.text.back()))) {
         line.text.pop_back();
     }
-    if (line.text.find('|') != std::string::npos) {
+    if (pipes_ && line.text.find('|') != std::string::npos) {
         take_pipes(line);
         while (!line.text.empty() && is_blank(line.text.back())) {
             line.text.pop_back();

@@ -21,12 +21,14 @@ struct Line {
 /// One line after another, so that a recognizer can stop early and a large input is never held twice.
 class LineScanner {
   public:
-    explicit LineScanner(std::string_view text) : rest_(text) {}
+    /// Without `pipes`, Markdown borders are left as they are.
+    explicit LineScanner(std::string_view text, bool pipes = true) : rest_(text), pipes_(pipes) {}
     /// False at the end of the text. `line` is reused: its buffer is kept.
     bool next(Line& line);
 
   private:
     std::string_view rest_;
+    bool pipes_;
     int number_ = 0;
 };
 

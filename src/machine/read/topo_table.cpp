@@ -1,7 +1,6 @@
 #include "machine/read/topo_table.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <fmt/format.h>
 

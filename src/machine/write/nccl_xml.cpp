@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +17,11 @@ namespace peerlane::write {
 namespace {
 
 constexpr int most_nccl_nodes = 256;
+
+struct Text : pugi::xml_writer {
+    std::string text;
+    void write(const void* data, std::size_t size) override { text.append(static_cast<const char*>(data), size); }
+};
 
 class NcclWriter {
   public:
@@ -45,9 +49,9 @@ class NcclWriter {
                            "{} nodes with the {} that NCCL adds for NVLinks not listed here, its own reader takes {}",
                            elements_ + added_by_nccl_, added_by_nccl_, most_nccl_nodes));
         }
-        std::ostringstream out;
+        Text out;
         document_.save(out, "  ", pugi::format_indent | pugi::format_no_declaration);
-        return out.str();
+        return out.text;
     }
 
   private:

@@ -197,6 +197,33 @@ TEST(NcclXml, Refusals) {
     EXPECT_NE(refusal(system(cpu("0", crowd))), "");
 }
 
+TEST(NcclXml, StandsInTicketsInManyWrappings) {
+    auto const xml = system(cpu("0", bridge("0000:01:00.0", gpu("0000:02:00.0", 0) + gpu("0000:03:00.0", 1))));
+    auto const machine = read(xml);
+    auto const wrapped = [&](const std::string& before, const std::string& mark, const std::string& end,
+                             const std::string& after) {
+        std::string text = before;
+        std::stringstream lines(xml);
+        for (std::string line; std::getline(lines, line);) {
+            text += mark + line + end;
+        }
+        auto again = read(text + after);
+        EXPECT_TRUE(again.notices.size() >= machine.notices.size());
+        again.notices = machine.notices;
+        return again;
+    };
+    EXPECT_EQ(wrapped("", "", "\r\n", ""), machine);
+    EXPECT_EQ(wrapped("", "> ", "\n", ""), machine);
+    EXPECT_EQ(wrapped("", "# ", "\n", ""), machine);
+    EXPECT_EQ(wrapped("", "\x1b[0m", "\n", ""), machine);
+    EXPECT_EQ(wrapped("Here is my topology:\n\n```xml\n", "", "\n", "```\nAny idea?\n"), machine);
+    EXPECT_EQ(wrapped("$ cat topo.xml\n", "", "\n", "$\n"), machine);
+    EXPECT_EQ(wrapped("\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!DOCTYPE system SYSTEM \"topo.dtd\">\n\n<!-- a\nb -->\n",
+                      "  ", "  \n", "\n\n"),
+              machine);
+    EXPECT_EQ(refusal("$ cat graph.xml\n<graphs version=\"1\"></graphs>\n"), "input:2: root is graphs, not system");
+}
+
 TEST(NcclXml, NoGpuIsANotice) {
     auto const machine = read(system(cpu("0", "<pci busid=\"0000:00:16.0\"/>")));
     EXPECT_TRUE(machine.devices.empty());

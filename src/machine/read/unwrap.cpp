@@ -1,0 +1,53 @@
+#include "machine/read/unwrap.hpp"
+
+namespace peerlane::read {
+namespace {
+
+constexpr std::size_t most_bytes = 8U << 20;
+
+bool begins(std::string_view line) {
+    auto const text = trimmed(line);
+    return !text.empty() &&
+           (text[0] == '{' || (text[0] == '<' && text.size() > 1 && text.find('>') != std::string_view::npos));
+}
+
+bool ends(std::string_view line) {
+    return !line.empty() && (line.back() == '>' || line.back() == '}');
+}
+
+}  // namespace
+
+std::optional<Unwrapped> unwrapped_document(const Source& source) {
+    if (source.text.size() > most_bytes) {
+        return std::nullopt;
+    }
+    std::vector<Line> lines;
+    LineScanner scanner(source.text, false);
+    for (Line line; scanner.next(line);) {
+        lines.push_back(line);
+    }
+    std::size_t first = 0, last = lines.size();
+    while (first < lines.size() && !begins(lines[first].text)) {
+        ++first;
+    }
+    while (last > first && !ends(lines[last - 1].text)) {
+        --last;
+    }
+    if (first >= last) {
+        return std::nullopt;
+    }
+    Unwrapped result;
+    for (std::size_t i = 0; i < last; ++i) {
+        result.text += i < first ? std::string() : lines[i].text;
+        result.text += '\n';
+        lines[i].text.clear();
+    }
+    if (result.text == source.text) {
+        return std::nullopt;
+    }
+    result.marks.assign(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                        lines.begin() + static_cast<std::ptrdiff_t>(last));
+    return result;
+}
+
+}  // namespace peerlane::read
