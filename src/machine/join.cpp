@@ -46,24 +46,20 @@ std::string words_for(const Device& device) {
     return device.bus ? *device.bus : device.uuid ? *device.uuid : fmt::format("device {}", device.id);
 }
 
-/// The same kind of identity is told on both sides, so a device that matches nothing is another device.
-bool comparable(const Machine& base, const Device& device) {
-    return std::any_of(base.devices.begin(), base.devices.end(),
-                       [&](const Device& d) { return (d.bus && device.bus) || (d.uuid && device.uuid); });
+/// Both tell the same kind of identity, and tell it differently.
+bool conflicts(const Device& a, const Device& b) {
+    return (a.bus && b.bus && a.bus != b.bus) || (a.uuid && b.uuid && a.uuid != b.uuid);
 }
 
-Joining by_number(const Machine& base, const Machine& part) {
-    if (part.devices.size() != base.devices.size() && says_pairs(part)) {
-        throw InputError(file_of(part), 0,
-                         fmt::format("{} devices here, {} elsewhere, and no address or UUID to join them by",
-                                     part.devices.size(), base.devices.size()));
+/// Devices of the base that are not taken and may be this one.
+std::vector<int> candidates(const Machine& base, const std::vector<int>& taken, const Device& device) {
+    std::vector<int> free;
+    for (auto const& candidate : base.devices) {
+        if (std::find(taken.begin(), taken.end(), candidate.id) == taken.end() && !conflicts(candidate, device)) {
+            free.push_back(candidate.id);
+        }
     }
-    Joining joining;
-    joining.by_identity = false;
-    for (auto const& device : part.devices) {
-        joining.base_id.push_back(device.id);
-    }
-    return joining;
+    return free;
 }
 
 }  // namespace
@@ -93,41 +89,38 @@ bool has_common_identity(const Machine& base, const Machine& part) {
 }
 
 Joining join_devices(const Machine& base, const Machine& part) {
-    std::vector<int> matched;
-    std::vector<const Device*> strangers, nameless;
+    Joining joining;
     for (auto const& device : part.devices) {
-        auto const id = match(base, part, device);
-        matched.push_back(id);
-        if (id < 0) {
-            (comparable(base, device) ? strangers : nameless).push_back(&device);
-        }
+        joining.base_id.push_back(match(base, part, device));
     }
+    auto& matched = joining.base_id;
     auto const common = std::count_if(matched.begin(), matched.end(), [](int id) { return id >= 0; });
-    if (!strangers.empty()) {
-        throw InputError(file_of(part), 0,
-                         fmt::format("{} is no device of the other files: they describe another machine",
-                                     words_for(*strangers.front())));
-    }
-    if (common == 0) {
-        return by_number(base, part);
-    }
-    // Devices that one side leaves without identity: they can only be those that are left over, when that is one, or
-    // keep their numbers.
-    for (auto const* device : nameless) {
-        std::vector<int> free;
-        for (auto const& candidate : base.devices) {
-            if (std::find(matched.begin(), matched.end(), candidate.id) == matched.end()) {
-                free.push_back(candidate.id);
-            }
+    joining.by_identity = common > 0;
+    // Devices without identity in common keep their numbers, or are the only ones that are left over.
+    for (auto const& device : part.devices) {
+        auto& place = matched[static_cast<std::size_t>(device.id)];
+        if (place >= 0) {
+            continue;
         }
-        bool const own_is_free = std::find(free.begin(), free.end(), device->id) != free.end();
-        if (free.size() != 1 && !own_is_free) {
+        auto const free = candidates(base, matched, device);
+        if (free.empty()) {
+            throw InputError(
+                file_of(part), 0,
+                fmt::format("{} is no device of the other files: they describe another machine", words_for(device)));
+        }
+        bool const own_is_free = std::find(free.begin(), free.end(), device.id) != free.end();
+        if (!own_is_free && free.size() > 1) {
             throw InputError(file_of(part), 0,
-                             fmt::format("device {} has no address or UUID to join it by", device->id));
+                             fmt::format("device {} has no address or UUID to join it by", device.id));
         }
-        matched[static_cast<std::size_t>(device->id)] = own_is_free ? device->id : free.front();
+        place = own_is_free ? device.id : free.front();
     }
-    return {matched, true};
+    if (common == 0 && part.devices.size() != base.devices.size() && says_pairs(part)) {
+        throw InputError(file_of(part), 0,
+                         fmt::format("{} devices here, {} elsewhere, and no address or UUID to join them by",
+                                     part.devices.size(), base.devices.size()));
+    }
+    return joining;
 }
 
 }  // namespace peerlane
