@@ -3,7 +3,7 @@
 # asks nothing. `scripts/setup.sh ci` adds what only continuous integration uses.
 set -eu
 
-needed="cmake ninja-build g++ pkg-config libpugixml-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev"
+needed="cmake ninja-build g++ pkg-config libpugixml-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev libgmock-dev"
 if [ "${1:-}" = ci ]; then
     needed="$needed ccache clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev libsimgrid-dev graphviz"
 fi
