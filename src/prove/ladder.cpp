@@ -118,6 +118,21 @@ void rate(CheckResult& result, std::uint64_t bytes, std::optional<double> second
     }
 }
 
+/// True when what was seen is right; else the result says what is wrong.
+bool right(Run& run, const Transfer& transfer, const Observation& seen) {
+    if (!wrong(run.result, seen)) {
+        return true;
+    }
+    auto const reads = transfer.way != Way::through_host && transfer.issuer == transfer.to;
+    if (reads && run.limits.decoy && run.bench.usable()) {
+        auto const behind = read_behind_decoy(run.bench, transfer);
+        if (behind && behind->own_bytes_back) {
+            wrong(run.result, *behind);
+        }
+    }
+    return false;
+}
+
 /// True when every variant of this size is right.
 bool send_size(Run& run, Way way, bool pull, std::uint64_t bytes) {
     run.bench.allow(run.limits.seconds_per_size);
@@ -125,17 +140,20 @@ bool send_size(Run& run, Way way, bool pull, std::uint64_t bytes) {
     for (auto const& variant : variants_of(way, bytes)) {
         auto const transfer = transfer_of(run, way, pull, bytes, variant, number);
         auto const seen = send_and_look(run.bench, transfer);
-        if (wrong(run.result, seen.what)) {
-            if (pull && run.limits.decoy && run.bench.usable()) {
-                auto const behind = read_behind_decoy(run.bench, transfer);
-                if (behind && behind->own_bytes_back) {
-                    wrong(run.result, *behind);
-                }
-            }
+        if (!right(run, transfer, seen.what)) {
             return false;
         }
         if (number++ == 0) {
-            rate(run.result, bytes, seen.seconds);
+            auto seconds = seen.seconds;
+            if (bytes >=
+                rated_from_bytes) {  // the first one of a size pays for what is set up once: mappings, caches, clocks
+                auto const again = send_and_look(run.bench, transfer);
+                if (!right(run, transfer, again.what)) {
+                    return false;
+                }
+                seconds = std::min(seconds, again.seconds);
+            }
+            rate(run.result, bytes, seconds);
         }
     }
     return true;

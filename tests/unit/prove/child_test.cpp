@@ -1,7 +1,9 @@
 // Proofs in processes of their own: what hangs, crashes or cannot be ended costs one step.
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +11,8 @@
 #include <gtest/gtest.h>
 
 #include <peerlane/error.hpp>
+#include <peerlane/open.hpp>
+#include <peerlane/units.hpp>
 
 #include "prove/child_process.hpp"
 #include "simulated.hpp"
@@ -20,31 +24,37 @@ using Lines = std::vector<std::string>;
 using prove::ChildOptions;
 using prove::ProveOptions;
 
+/// Beside this test where the two were copied to another machine.
+std::string helper_path() {
+    auto const beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "peerlane-probe-test";
+    return std::filesystem::exists(beside) ? beside.string() : PEERLANE_PROBE_TEST;
+}
+
 ChildOptions helper(Lines arguments = {}) {
     arguments.insert(arguments.begin(), {"--machine", "h200-pair"});
     ChildOptions options;
-    options.helper = PEERLANE_PROBE_TEST;
+    options.helper = helper_path();
     options.arguments = std::move(arguments);
     options.end_seconds = 0.3;
     return options;
 }
 
-struct Run {
+struct Outcome {
     Verdicts verdicts;
     double seconds = 0;
 };
 
-Run run(ChildOptions options, ProveOptions proof = {}) {
+Outcome run(ChildOptions options, ProveOptions proof = {}) {
     auto const machine = test::machine_of(2).machine();
     auto const start = std::chrono::steady_clock::now();
     auto const host = prove::child_host(std::move(options));
-    Run done;
+    Outcome done;
     done.verdicts = prove::prove(*host, machine, proof);
     done.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return done;
 }
 
-const CheckResult& of(const Run& done, int accessor, int owner, Check check) {
+const CheckResult& of(const Outcome& done, int accessor, int owner, Check check) {
     return (*done.verdicts.pair(accessor, owner))[check];
 }
 
@@ -158,8 +168,7 @@ TEST(ChildHost, ASecondProberThatDoesNotStartSkipsTheRestWithTheReason) {
     // A helper that works once: the second start finds its mark and fails.
     auto const mark = testing::TempDir() + "/peerlane_probe_started_" + std::to_string(::getpid());
     auto const script = std::string("if [ -e ") + mark + " ]; then echo 'device is busy' >&2; exit 3; fi; touch " +
-                        mark + "; exec " + PEERLANE_PROBE_TEST +
-                        " --machine h200-pair --test-crash-at '0:1 push' \"$@\"";
+                        mark + "; exec " + helper_path() + " --machine h200-pair --test-crash-at '0:1 push' \"$@\"";
     ChildOptions options;
     options.helper = "/bin/sh";
     options.arguments = {"-c", script, "sh"};
@@ -235,6 +244,61 @@ TEST(ChildHost, TheProberDiesWithItsParent) {
         ::usleep(1000);
     }
     EXPECT_TRUE(gone());
+}
+
+/// Two devices of this machine, in the helper.
+class RealDevices : public testing::Test {
+  protected:
+    void SetUp() override {
+        auto const available = cuda_availability();
+        if (available.devices < 2) {
+            GTEST_SKIP() << (available.devices == 1 ? "one device only" : available.reason);
+        }
+    }
+    /// Prints how long each step took.
+    static Outcome prove_pair(Lines arguments, ProveOptions proof = {}) {
+        ChildOptions options;
+        options.helper = helper_path();
+        options.arguments = std::move(arguments);
+        proof.pairs = {{0, 1}, {1, 0}};
+        auto start = std::chrono::steady_clock::now();
+        proof.begin = [&](const prove::ProbeStep&) { start = std::chrono::steady_clock::now(); };
+        proof.end = [&](const prove::ProbeOutcome& outcome) {
+            std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
+            std::cout << describe(outcome.step) << ": " << to_string(outcome.result.result) << ", "
+                      << seconds_text(took.count()) << ", "
+                      << (outcome.result.gbs ? gbs_text(*outcome.result.gbs) + " GB/s" : "") << " "
+                      << outcome.result.reason << std::endl;
+        };
+        auto done = run(std::move(options), proof);
+        std::cout << "all of it: " << seconds_text(done.seconds) << std::endl;
+        return done;
+    }
+};
+
+TEST_F(RealDevices, EveryCheckOfThePairBothWays) {
+    auto const done = prove_pair({});
+    EXPECT_EQ(test::complaints(done.verdicts), Lines{});
+    EXPECT_EQ(done.verdicts.status, Status::healthy);
+    for (auto const& route : done.verdicts.routes) {
+        EXPECT_EQ(route.use, RouteVerdict::Use::direct);
+    }
+    EXPECT_LT(done.seconds, 8);
+    EXPECT_EQ(left_over(), 0);
+}
+
+TEST_F(RealDevices, AHangingProberIsEndedAndTheNextRunWorks) {
+    ProveOptions proof;
+    proof.seconds_per_step = 3;
+    EXPECT_EQ(test::complaints(prove_pair({"--test-hang-at", "0:1 store"}, proof).verdicts), Lines{"0:1 store hang"});
+    EXPECT_EQ(left_over(), 0);
+    EXPECT_EQ(test::complaints(prove_pair({}).verdicts), Lines{});
+}
+
+TEST_F(RealDevices, ManySizesAndUnalignedStarts) {
+    ProveOptions proof;
+    proof.sizes = {1, 7, 8, 4096, 4097, 64 * KiB, 512 * KiB + 4, 16 * MiB + 36};
+    EXPECT_EQ(test::complaints(prove_pair({}, proof).verdicts), Lines{});
 }
 
 TEST(ChildProcess, LongOutputOnBothPipesDoesNotBlock) {
