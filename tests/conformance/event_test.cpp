@@ -49,9 +49,10 @@ TEST_P(Events, ABoundedWaitSaysWhetherItWasMet) {
 
 TEST_P(Events, AStreamWaitsForTheRecordItSawAndNotForALaterOne) {
     PEERLANE_NEEDS_GATE(0);
-    Stream const recorder(driver(), 0), waiter(driver(), 0);
+    Stream const recorder(driver(), 0);
     Event const event(driver(), 0), through(driver(), 0);
     Gate gate(driver(), witness());
+    auto const waiter = gate.stream_beside(recorder.view());
     driver().record(event.view(), recorder.view());
     driver().wait(waiter.view(), event.view());
     gate.hold(recorder.view());
@@ -63,9 +64,10 @@ TEST_P(Events, AStreamWaitsForTheRecordItSawAndNotForALaterOne) {
 
 TEST_P(Events, AWaitBeforeTheFirstRecordBindsToNothing) {
     PEERLANE_NEEDS_GATE(0);
-    Stream const recorder(driver(), 0), waiter(driver(), 0);
+    Stream const recorder(driver(), 0);
     Event const event(driver(), 0), through(driver(), 0);
     Gate gate(driver(), witness());
+    auto const waiter = gate.stream_beside(recorder.view());
     driver().wait(waiter.view(), event.view());
     gate.hold(recorder.view());
     driver().record(event.view(), recorder.view());
@@ -75,9 +77,10 @@ TEST_P(Events, AWaitBeforeTheFirstRecordBindsToNothing) {
 
 TEST_P(Events, RecordedAgainOneStandsForTheLatestRecord) {
     PEERLANE_NEEDS_GATE(0);
-    Stream const recorder(driver(), 0), waiter(driver(), 0);
+    Stream const recorder(driver(), 0);
     Event const event(driver(), 0), through(driver(), 0);
     Gate gate(driver(), witness());
+    auto const waiter = gate.stream_beside(recorder.view());
     driver().record(event.view(), recorder.view());
     driver().synchronize(event.view());
     gate.hold(recorder.view());

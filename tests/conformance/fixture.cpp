@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+#include <utility>
 
 #include "kernels/copy.hpp"
 #include "kernels/fill.hpp"
@@ -111,7 +113,8 @@ void AccessFaults::expect_fault(int accessor, Location memory, Touch touch) {
     EXPECT_TRUE(error->owner == -1 || error->owner == owner) << "blames device " << error->owner;
 }
 
-Gate::Gate(Driver& driver, Witness& witness) : driver_(driver), flag_(driver, {host(), 4, MemoryKind::pinned}) {
+Gate::Gate(Driver& driver, Witness& witness)
+    : driver_(driver), witness_(witness), flag_(driver, {host(), 4, MemoryKind::pinned}) {
     std::uint32_t const closed = 0;
     driver_.write_host(flag_.address(), &closed, sizeof closed);
     constexpr std::uint64_t bytes = 4096;
@@ -148,6 +151,38 @@ Gate::~Gate() {
 void Gate::hold(StreamView stream, std::uint32_t level) {
     driver_.wait_value(stream, flag_.address(), level);
     held_.push_back(stream);
+}
+
+bool Gate::runs_beside(StreamView held, StreamView candidate, double bound_s) {
+    Buffer const a(driver_, gpu(candidate.device), MemoryKind::plain, 4096),
+        b(driver_, host(), MemoryKind::pinned, 4096);
+    Event const done(driver_, candidate.device);
+    open(0);
+    hold(held);
+    FillArguments const fill{a.address(), a.bytes(), Pattern{}, 16};
+    driver_.launch(candidate, fill_kernel, &fill);
+    driver_.copy(candidate, {b.at(), a.at(), a.bytes()});
+    driver_.record(done.view(), candidate);
+    auto const ran = driver_.wait_for(done.view(), bound_s);
+    open();
+    driver_.synchronize(held);
+    driver_.synchronize(candidate);
+    open(0);
+    return ran;
+}
+
+Stream Gate::stream_beside(StreamView held) {
+    // Those that did not run stay, so that the next one gets another queue.
+    std::vector<Stream> candidates;
+    for (auto const bound_s : {blink_s, 0.2, 2.0}) {
+        for (int i = 0; i < 12; ++i) {
+            candidates.emplace_back(driver_, held.device);
+            if (runs_beside(held, candidates.back().view(), bound_s)) {
+                return std::move(candidates.back());
+            }
+        }
+    }
+    throw std::runtime_error("every stream of the device waits for the one that is held");
 }
 
 void Gate::open(std::uint32_t level) {

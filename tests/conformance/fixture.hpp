@@ -108,10 +108,17 @@ class Gate {
     /// What comes after in the stream waits until the gate is open to this level.
     void hold(StreamView stream, std::uint32_t level = 1);
     void open(std::uint32_t level = 1);
+    /// A stream of the same device that runs while `held` is held. A device has few hardware queues, and streams that
+    /// share one wait for each other although no rule says so (seen on a real device): it is tried out. Leaves the gate
+    /// closed.
+    [[nodiscard]] Stream stream_beside(StreamView held);
     [[nodiscard]] Address flag() const { return flag_.address(); }
 
   private:
+    [[nodiscard]] bool runs_beside(StreamView held, StreamView candidate, double bound_s);
+
     Driver& driver_;
+    Witness& witness_;
     Allocation flag_;
     std::vector<StreamView> held_;
 };

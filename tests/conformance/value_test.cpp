@@ -108,7 +108,7 @@ TEST_P(StreamValues, AWaitThatIsMetAlreadyDoesNotWait) {
 
 TEST_P(StreamValues, OneStreamLetsAnotherGo) {
     PEERLANE_NEEDS_GATE(0);
-    Stream const waiter(driver(), 0), signaller(driver(), 0);
+    Stream const waiter(driver(), 0);
     Buffer const a(driver(), gpu(0), MemoryKind::plain, 1 * MiB), b(driver(), gpu(0), MemoryKind::plain, 1 * MiB);
     Content const content(1);
     witness().fill(a.at(), a.bytes(), content.poison);
@@ -116,6 +116,7 @@ TEST_P(StreamValues, OneStreamLetsAnotherGo) {
     Buffer const source(driver(), host(), MemoryKind::pinned, 1 * MiB);
     witness().fill(source.at(), source.bytes(), content.data);
     Gate gate(driver(), witness());
+    auto const signaller = gate.stream_beside(waiter.view());
     gate.hold(waiter.view());
     driver().copy(waiter.view(), {b.at(), a.at(), a.bytes()});
     driver().copy(signaller.view(), {a.at(), source.at(), a.bytes()});
