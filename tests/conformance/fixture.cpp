@@ -113,8 +113,7 @@ void AccessFaults::expect_fault(int accessor, Location memory, Touch touch) {
     EXPECT_TRUE(error->owner == -1 || error->owner == owner) << "blames device " << error->owner;
 }
 
-Gate::Gate(Driver& driver, Witness& witness)
-    : driver_(driver), witness_(witness), flag_(driver, {host(), 4, MemoryKind::pinned}) {
+Gate::Gate(Driver& driver, Witness& witness) : driver_(driver), flag_(driver, {host(), 4, MemoryKind::pinned}) {
     std::uint32_t const closed = 0;
     driver_.write_host(flag_.address(), &closed, sizeof closed);
     constexpr std::uint64_t bytes = 4096;

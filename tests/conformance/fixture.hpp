@@ -118,7 +118,6 @@ class Gate {
     [[nodiscard]] bool runs_beside(StreamView held, StreamView candidate, double bound_s);
 
     Driver& driver_;
-    Witness& witness_;
     Allocation flag_;
     std::vector<StreamView> held_;
 };
