@@ -9,7 +9,7 @@ help:
 	@echo "make demo    build, and show the main job: topology, proof, plan, verified copy"
 	@echo "make test    build and run every test that can run here"
 	@echo "make asan    the same under the address and undefined behaviour sanitizers"
-	@echo "make golden  rewrite the expected results of tests/golden; git diff is the review"
+	@echo "make golden  rewrite the expected results of tests/golden and the pages; git diff is the review"
 	@echo "make format  clang-format        make tidy    clang-tidy"
 
 setup:
@@ -30,9 +30,9 @@ asan:
 
 golden: setup
 	cmake --preset $(PRESET)
-	cmake --build --preset $(PRESET) -j $(JOBS) --target test_golden
-	PEERLANE_GOLDEN_REWRITE=1 ctest --preset $(PRESET) -j $(JOBS) -R '^golden\.'
-	git --no-pager diff --stat -- tests/golden
+	cmake --build --preset $(PRESET) -j $(JOBS) --target test_golden test_cli
+	PEERLANE_GOLDEN_REWRITE=1 ctest --preset $(PRESET) -j $(JOBS) -R '^(golden|cli)\.'
+	git --no-pager diff --stat -- tests/golden README.md docs
 
 format:
 	clang-format -i $(SOURCES)

@@ -130,7 +130,7 @@ std::string untellable(const Verdicts& verdicts, Place from, Place to) {
 }
 
 std::string rate_text(double seconds, double gbs) {
-    return fmt::format("{:>7} GB/s, {}", gbs_text(gbs), seconds_text(seconds));
+    return fmt::format("{:>6} GB/s, {}", gbs_text(gbs), seconds_text(seconds));
 }
 
 std::string report_text(const TransferReport& report, const Asked& asked) {
@@ -182,10 +182,10 @@ class Story {
   public:
     explicit Story(Context& context) : context_(context) {}
     void tell(const std::string& text) {
-        if (context_.globals.format == Format::table) {
-            context_.out.print(text + "\n");
-        } else if (context_.globals.format == Format::markdown) {
-            context_.out.print(as_markdown(text) + "\n");
+        auto const format = context_.globals.format;
+        if (format == Format::table || format == Format::markdown) {
+            context_.out.print((first_ ? "" : "\n") + (format == Format::table ? text : as_markdown(text)));
+            first_ = false;
         }
     }
     void end(const TransferReport& report, const Asked& asked) {
@@ -198,6 +198,7 @@ class Story {
 
   private:
     Context& context_;
+    bool first_ = true;
 };
 
 Choice choice_of(const Target& target, const Asked& asked, const Verdicts* proven) {
