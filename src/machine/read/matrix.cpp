@@ -99,6 +99,12 @@ NumberMatrix read_matrix(const Source& source, const std::vector<Line>& lines, s
         matrix.rows.push_back(std::move(cells));
         matrix.row_lines.push_back(lines[at].number);
     }
+    if (static_cast<int>(matrix.rows.size()) == wanted && at < lines.size() && lines[at].text.size() <= longest_row) {
+        auto const parts = words(lines[at].text);
+        if (static_cast<int>(parts.size()) == matrix.columns + 1 && small_number(parts[0]) && matrix.columns > 1) {
+            refuse(source, lines[at].number, fmt::format("a row more than the {} of this table", wanted));
+        }
+    }
     if (matrix.broken.empty() && static_cast<int>(matrix.rows.size()) < wanted) {
         matrix.broken = fmt::format("{} of {} rows", matrix.rows.size(), wanted);
         matrix.broken_line = at < lines.size() ? lines[at].number : (lines.empty() ? 0 : lines.back().number);

@@ -12,6 +12,29 @@ constexpr int deepest = 1000;
 constexpr int most_elements = 1'000'000;
 constexpr int most_attributes = 4'000'000;
 
+/// Offset behind a declaration "<!...>" that begins at `at`; brackets and quotes are looked through. `defines` is set
+/// when it has definitions of its own.
+std::size_t past_declaration(std::string_view text, std::size_t at, bool& defines) {
+    char quote = 0;
+    int brackets = 0;
+    for (; at < text.size(); ++at) {
+        auto const c = text[at];
+        if (quote != 0) {
+            quote = c == quote ? '\0' : quote;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (c == '[') {
+            ++brackets;
+            defines = true;
+        } else if (c == ']') {
+            --brackets;
+        } else if (c == '>' && brackets <= 0) {
+            return at + 1;
+        }
+    }
+    return at;
+}
+
 struct Bounds {
     const Source& source;
     std::string_view text;
@@ -25,21 +48,12 @@ struct Bounds {
         at = found == std::string_view::npos ? text.size() : found + end.size();
     }
     void doctype() {
-        auto const begin = at;
-        char quote = 0;
-        for (; at < text.size(); ++at) {
-            auto const c = text[at];
-            if (quote != 0) {
-                quote = c == quote ? '\0' : quote;
-            } else if (c == '"' || c == '\'') {
-                quote = c;
-            } else if (c == '[') {
-                refuse(source, line_at(text, begin), "a DOCTYPE with definitions of its own is not accepted");
-            } else if (c == '>') {
-                ++at;
-                return;
-            }
+        bool defines = false;
+        auto const end = past_declaration(text, at, defines);
+        if (defines) {
+            refuse(source, line_at(text, at), "a DOCTYPE with definitions of its own is not accepted");
         }
+        at = end;
     }
     void element() {
         auto const begin = at;
@@ -114,10 +128,12 @@ std::string_view root_element(std::string_view text) {
             return {};
         }
         auto const rest = text.substr(at);
-        std::string_view const end = rest.substr(0, 4) == "<!--" ? "-->"
-                                     : rest.substr(0, 2) == "<?" ? "?>"
-                                     : rest.substr(0, 2) == "<!" ? ">"
-                                                                 : "";
+        if (rest.substr(0, 2) == "<!" && rest.substr(0, 4) != "<!--") {
+            bool defines = false;
+            at = past_declaration(text, at, defines);
+            continue;
+        }
+        std::string_view const end = rest.substr(0, 4) == "<!--" ? "-->" : rest.substr(0, 2) == "<?" ? "?>" : "";
         if (end.empty()) {
             auto const length = rest.find_first_of(" \t\r\n/>", 1);
             return rest.substr(1, length == std::string_view::npos ? length : length - 1);
