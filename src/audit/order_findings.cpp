@@ -255,12 +255,4 @@ void Auditor::Impl::find_deadlocks() {
     }
 }
 
-std::vector<std::string> Auditor::Impl::waiting() const {
-    std::vector<std::string> lines;
-    for (const audit::Hop& hop : schedule_.waiting()) {
-        lines.push_back(words_.hop(hop));
-    }
-    return lines;
-}
-
 }  // namespace peerlane

@@ -111,14 +111,14 @@ RandomTrace shape(int calls, int threads, int flags, bool equals, bool relaxed) 
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, AgreesWithOracle,
-                         testing::Values(Shape{"noFlags", shape(8, 1, 0, false, false), 4000},
-                                         Shape{"noFlagsThreads", shape(8, 3, 0, false, false), 4000},
-                                         Shape{"growing", shape(6, 1, 2, false, false), 4000},
-                                         Shape{"growingThreads", shape(6, 3, 2, false, false), 4000},
-                                         Shape{"relaxed", shape(6, 1, 2, false, true), 4000},
-                                         Shape{"anyValues", shape(5, 1, 1, true, true), 4000},
-                                         Shape{"twoFlags", shape(7, 1, 2, true, true), 2000},
-                                         Shape{"anyThreads", shape(6, 3, 2, true, true), 2000}),
+                         testing::Values(Shape{"noFlags", shape(8, 1, 0, false, false), 2000},
+                                         Shape{"noFlagsThreads", shape(8, 3, 0, false, false), 2000},
+                                         Shape{"growing", shape(6, 1, 2, false, false), 2000},
+                                         Shape{"growingThreads", shape(6, 3, 2, false, false), 2000},
+                                         Shape{"relaxed", shape(6, 1, 2, false, true), 2000},
+                                         Shape{"anyValues", shape(5, 1, 1, true, true), 1000},
+                                         Shape{"twoFlags", shape(7, 1, 2, true, true), 1000},
+                                         Shape{"anyThreads", shape(6, 3, 2, true, true), 1000}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
