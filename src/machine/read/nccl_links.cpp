@@ -43,6 +43,7 @@ void FabricLinks::add(const std::vector<NcclGpu>& gpus) {
         read_gpu(gpus, from);
     }
     mirror();
+    compare_uplinks(gpus);
     for (auto const& [ends, joint] : direct_) {
         push(gpus[ends.first].graph_node, gpus[ends.second].graph_node, joint, gpus[ends.first]);
     }
@@ -146,6 +147,26 @@ void FabricLinks::mirror() {
         }
     }
     direct_.insert(missing.begin(), missing.end());
+}
+
+/// Devices on one set of switches have equally many links to them; a file where they differ has lost a line, or a
+/// device its links.
+void FabricLinks::compare_uplinks(const std::vector<NcclGpu>& gpus) {
+    std::vector<int> sums(gpus.size(), 0);
+    for (auto const& [ends, joint] : up_) {
+        if (!joint.width) {
+            return;
+        }
+        sums[ends.first] += *joint.width;
+    }
+    auto const most = std::max_element(sums.begin(), sums.end());
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+        if (sums[i] != *most && gpus[i].element) {
+            add_notice(machine_, source_, "asymmetric", gpus[i].line,
+                       fmt::format("device {} has {} links to switches, device {} has {}", i, sums[i],
+                                   most - sums.begin(), *most));
+        }
+    }
 }
 
 void FabricLinks::push(int from, int to, const Joint& joint, const NcclGpu& gpu) {

@@ -34,6 +34,7 @@ class FabricLinks {
     void read_gpu(const std::vector<NcclGpu>& gpus, std::size_t from);
     void read_link(std::size_t from, const pugi::xml_node& node, LinkKind kind);
     void mirror();
+    void compare_uplinks(const std::vector<NcclGpu>& gpus);
     void push(int from, int to, const Joint& joint, const NcclGpu& gpu);
     int switch_node(const std::string& name, const std::string& bus);
 

@@ -57,6 +57,15 @@ TEST(NcclXml, CountsOfSwitchesAndDirectLinksAddUp) {
     EXPECT_NEAR(*machine.pair(2, 3)->nominal_gbs, 50, 0.1);
 }
 
+TEST(NcclXml, AMissingLinkToASwitchIsNoticed) {
+    auto const both = link("0000:1a:00.0", 5, "0x068000") + link("0000:1b:00.0", 4, "0x068000");
+    auto const machine = read(
+        system(cpu("0", gpu("0000:02:00.0", 0, both) + gpu("0000:03:00.0", 1, link("0000:1a:00.0", 5, "0x068000")) +
+                            gpu("0000:04:00.0", 2, both))));
+    EXPECT_EQ(classes(machine), "X NV5 NV9 / NV5 X NV5 / NV9 NV5 X");
+    EXPECT_EQ(notice_line(machine, "asymmetric"), 4);
+}
+
 TEST(NcclXml, XgmiCountsWithTheRateOfItsArchitecture) {
     auto const amd = [](const std::string& bus, int dev, const std::string& inside) {
         return "<pci busid=\"" + bus + "\" class=\"0x038000\" link_speed=\"16 GT/s\" link_width=\"16\"><gpu dev=\"" +
