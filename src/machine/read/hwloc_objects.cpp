@@ -37,8 +37,6 @@ class Builder {
     void add_numas();
     void add_tree();
     void add_memories();
-    void add_fabric(const HwlocMatrix& matrix);
-    void join_switch_islands();
     void add_notices();
 
     int pci_node(int pci);
@@ -290,100 +288,6 @@ void Builder::add_memories() {
     }
 }
 
-void Builder::add_fabric(const HwlocMatrix& matrix) {
-    auto const n = matrix.objects.size();
-    std::uint64_t least = 0;
-    for (auto const value : matrix.values) {
-        least = value > 0 && (least == 0 || value < least) ? value : least;
-    }
-    // One link has a round rate here: 20 GB/s in the first generation, 25 since. Of xGMI only hops are known, not
-    // links.
-    std::uint64_t const per_link = matrix.xgmi ? 0 : least % 25000 == 0 ? 25000 : least % 20000 == 0 ? 20000 : 0;
-    if (per_link == 0 && !matrix.xgmi && least > 0) {
-        add_notice(machine_, source_, "unknown-link-rate", matrix.line,
-                   fmt::format("{} MB/s is no multiple of a link's rate: links are not counted", least));
-    }
-    int unnamed = 0;
-    for (std::size_t row = 0; row < n; ++row) {
-        for (std::size_t column = 0; column < n; ++column) {
-            auto const value = matrix.values[row * n + column];
-            if (value == 0 || row == column) {
-                continue;
-            }
-            auto const from = by_gp_index_.find(matrix.objects[row]);
-            auto const to = by_gp_index_.find(matrix.objects[column]);
-            if (from == by_gp_index_.end() || to == by_gp_index_.end()) {
-                ++unnamed;
-                continue;
-            }
-            auto const width =
-                per_link > 0 ? std::optional(static_cast<int>((value + per_link / 2) / per_link)) : std::nullopt;
-            machine_.graph.links.push_back({.from = from->second,
-                                            .to = to->second,
-                                            .kind = matrix.xgmi ? LinkKind::xgmi : LinkKind::nvlink,
-                                            .generation = {},
-                                            .width = width,
-                                            .capacity_gbs = static_cast<double>(value) / 1000,
-                                            .latency_s = {}});
-        }
-    }
-    if (unnamed > 0) {
-        add_notice(machine_, source_, "unknown-link-target", matrix.line,
-                   fmt::format("{} links to objects that are neither GPU nor switch", unnamed));
-    }
-}
-
-/// GPUs see only their own links. Where the switches of a machine fall into groups, the trunks between the groups are
-/// missing: an NVSwitch machine is one fabric, so they are added, as wide as the switch's other side.
-void Builder::join_switch_islands() {
-    auto& graph = machine_.graph;
-    std::map<int, std::set<int>> devices_of;  // switch node to device nodes
-    std::map<int, int> width_of;
-    for (auto const& l : graph.links) {
-        if (l.kind != LinkKind::nvlink) {
-            continue;
-        }
-        auto const& from = graph.nodes[static_cast<std::size_t>(l.from)];
-        auto const& to = graph.nodes[static_cast<std::size_t>(l.to)];
-        if (from.kind == NodeKind::nvswitch && to.kind == NodeKind::nvswitch) {
-            return;  // trunks are told
-        }
-        if (from.kind == NodeKind::device && to.kind == NodeKind::nvswitch) {
-            devices_of[l.to].insert(l.from);
-            width_of[l.to] += l.width.value_or(1);
-        }
-    }
-    std::map<std::set<int>, std::vector<int>> groups;
-    for (auto const& [node_index, devices] : devices_of) {
-        groups[devices].push_back(node_index);
-    }
-    if (groups.size() < 2) {
-        return;
-    }
-    std::set<int> seen;
-    std::size_t size = groups.begin()->second.size();
-    for (auto const& [devices, switches] : groups) {
-        for (auto const device : devices) {
-            if (!seen.insert(device).second) {
-                return;  // not groups: one device reaches several
-            }
-        }
-        size = std::min(size, switches.size());
-    }
-    for (auto a = groups.begin(); a != groups.end(); ++a) {
-        for (auto b = std::next(a); b != groups.end(); ++b) {
-            for (std::size_t i = 0; i < size; ++i) {
-                auto const width = width_of[a->second[i]];
-                link(a->second[i], b->second[i], LinkKind::nvlink, 25.0 * width, width);
-            }
-        }
-    }
-    add_notice(machine_, source_, "unknown-link-target", 0,
-               fmt::format("{} groups of NVSwitches and no link between them in the file: taken as one fabric, trunks "
-                           "as wide as the devices' links",
-                           groups.size()));
-}
-
 void Builder::add_notices() {
     if (machine_.devices.empty()) {
         add_notice(machine_, source_, "no-gpu", 0, "no PCI device of this file is a GPU");
@@ -439,10 +343,7 @@ Machine Builder::build() {
     add_numas();
     add_tree();
     add_memories();
-    for (auto const& matrix : topology_.matrices) {
-        add_fabric(matrix);
-    }
-    join_switch_islands();
+    add_hwloc_fabric(source_, topology_.matrices, by_gp_index_, machine_);
     add_notices();
     complete_pairs(machine_);
     classify_from_graph(machine_);

@@ -2,6 +2,7 @@
 /// What hwloc says, before it becomes a machine: shared by the reader of its XML and that of its console text.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,10 @@ struct HwlocTopology {
     std::vector<HwlocMatrix> matrices;
     bool virtual_machine = false;  ///< said by the firmware's names
 };
+
+/// Adds the links of the matrices. `nodes`: graph node of each object by its gp_index.
+void add_hwloc_fabric(const Source& source, const std::vector<HwlocMatrix>& matrices,
+                      const std::map<std::uint64_t, int>& nodes, Machine& machine);
 
 /// Ends with complete pairs and paths from the graph.
 Machine machine_from_hwloc(const Source& source, const HwlocTopology& topology);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <peerlane/units.hpp>
 
@@ -36,7 +37,8 @@ bool rate_or_state(std::string_view answer) {
 struct Query {
     const Source& source;
     Machine machine;
-    std::vector<int> seen;  ///< links of the current device
+    std::vector<int> seen;              ///< links of the current device
+    std::map<int, int> first_inactive;  ///< device to line
 
     void link(const Line& line, const LinkLine& link, Device& device);
     bool sentence(const Line& line, Device& device);
@@ -49,6 +51,7 @@ void Query::link(const Line& line, const LinkLine& link, Device& device) {
     seen.push_back(link.link);
     if (contains_word(link.answer, "inactive")) {
         device.inactive_nvlinks.push_back(link.link);
+        first_inactive.emplace(device.id, line.number);
         device.nvlinks = device.nvlinks.value_or(0);
         device.nvlink_state = *device.nvlinks > 0 ? "active" : "inactive";
         return;
@@ -112,7 +115,7 @@ bool recognizes_nvlink_status(std::string_view text) {
 
 Machine read_nvlink_status(const Source& source) {
     auto const lines = plain_lines(source);
-    Query query{source, {}, {}};
+    Query query{source, {}, {}, {}};
     int current = -1;
     std::map<int, int> unanswered;  ///< device to line
     for (auto const& line : lines) {
@@ -141,6 +144,14 @@ Machine read_nvlink_status(const Source& source) {
             unanswered.erase(current);
         } else if (device != nullptr && query.sentence(line, *device)) {
             unanswered.erase(current);
+        }
+    }
+    for (auto const& device : query.machine.devices) {
+        if (device.nvlinks.value_or(0) > 0 && !device.inactive_nvlinks.empty()) {
+            add_notice(query.machine, source, "links-inactive", query.first_inactive[device.id],
+                       fmt::format("link {} of GPU {} inactive, {} of {} up", fmt::join(device.inactive_nvlinks, ", "),
+                                   device.id, *device.nvlinks,
+                                   *device.nvlinks + static_cast<int>(device.inactive_nvlinks.size())));
         }
     }
     for (auto const& [id, line] : unanswered) {

@@ -257,5 +257,37 @@ TEST(HwlocShared, CloudMachines) {
     EXPECT_TRUE(has_notice(p3dn, "virtual") && has_notice(p3dn, "flat-tree"));
 }
 
+// Seeded changes that keep the meaning of XML: line ends, comments, quotes, blanks between attributes.
+TEST(HwlocShared, MeaningKeptByChangesOfForm) {
+    for (auto const* name :
+         {"hwloc-nvidiaDGX2.xml", "hwloc-aws-p4d.24xl.xml", "hwloc-32em64t-2n8c2t-pci-wholeio.xml"}) {
+        auto const text = test::shared_text(name);
+        if (!text) {
+            GTEST_SKIP() << name << " does not lie beside the project";
+        }
+        auto const plain = read(*text);
+        std::string crlf, comments, quotes = *text, blanks;
+        auto const start = text->find("<topology");
+        for (std::size_t at = 0; at < text->size(); ++at) {
+            char const c = (*text)[at];
+            bool const between = c == '\n' && at > start && (*text)[at - 1] == '>' && at + 1 < text->size();
+            crlf += c == '\n' ? "\r\n" : std::string(1, c);
+            comments += between ? "\n<!-- <object type=\"PCIDev\"> -->" : std::string(1, c);
+            blanks += c == ' ' ? "  " : std::string(1, c);
+        }
+        if (quotes.find('\'') == std::string::npos) {
+            std::replace(quotes.begin(), quotes.end(), '"', '\'');
+        }
+        for (auto const& changed : {crlf, comments, quotes}) {
+            auto const machine = read(changed);
+            EXPECT_EQ(machine.devices, plain.devices) << name;
+            EXPECT_EQ(machine.pairs, plain.pairs) << name;
+            EXPECT_EQ(machine.graph, plain.graph) << name;
+        }
+        EXPECT_EQ(read(blanks).pairs, plain.pairs) << name;
+        EXPECT_NE(refusal(text->substr(0, text->size() / 2)), "") << "cut";
+    }
+}
+
 }  // namespace
 }  // namespace peerlane

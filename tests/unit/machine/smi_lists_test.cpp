@@ -194,6 +194,7 @@ TEST(NvlinkStatus, TwoOfSixInactive) {
     ASSERT_EQ(machine.devices.size(), 4U);
     EXPECT_EQ(machine.devices[3].nvlinks, 4);
     EXPECT_EQ(machine.devices[3].inactive_nvlinks, (std::vector<int>{3, 5}));
+    EXPECT_EQ(notice_line(machine, "links-inactive"), 5);
 }
 
 }  // namespace
