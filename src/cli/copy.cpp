@@ -279,6 +279,9 @@ Status run(Context& context) {
     auto const report = carry_out(target, ready, choice, asked);
     story.tell(report_text(report, asked));
     story.end(report, asked);
+    if (report.result == TransferReport::Outcome::hang && !target.simulated) {
+        leave_at_once(broken);  // giving the device back would wait for what hangs
+    }
     if (!report.verified) {
         return broken;
     }

@@ -149,4 +149,8 @@ void complain(std::string_view text) {
     static_cast<void>(write_all(STDERR_FILENO, fmt::format("{}\n", text)));
 }
 
+void leave_at_once(int status) {
+    ::_exit(status);
+}
+
 }  // namespace peerlane::cli

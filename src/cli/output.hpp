@@ -57,4 +57,7 @@ class Output {
 /// To standard error, with a line end.
 void complain(std::string_view text);
 
+/// Ends this process without giving anything back. What was printed and saved is out already.
+[[noreturn]] void leave_at_once(int status);
+
 }  // namespace peerlane::cli
