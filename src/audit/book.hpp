@@ -22,6 +22,15 @@ class Book {
     [[nodiscard]] bool has(const std::string& code, const std::string& key) const {
         return places_.count(code + '\n' + key) > 0;
     }
+    /// Counts once more what was found already; false when it was not, so that texts are made only then.
+    bool again(const std::string& code, const std::string& key) {
+        const auto known = places_.find(code + '\n' + key);
+        if (known == places_.end()) {
+            return false;
+        }
+        ++findings_[known->second].count;
+        return true;
+    }
     [[nodiscard]] const std::vector<AuditFinding>& all() const { return findings_; }
 
   private:

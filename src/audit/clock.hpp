@@ -67,52 +67,64 @@ class Ticks {
 /// the second table exists only where the two differ, which is rare.
 class Clock {
   public:
+    Clock() = default;
+    Clock(const Clock& other) : ordered_(other.ordered_), caused_(copy(other.caused_)) {}
+    Clock(Clock&&) noexcept = default;
+    Clock& operator=(const Clock& other) {
+        ordered_ = other.ordered_;
+        caused_ = copy(other.caused_);
+        return *this;
+    }
+    Clock& operator=(Clock&&) noexcept = default;
+    ~Clock() = default;
+
     [[nodiscard]] Tick ordered(Chain chain) const { return ordered_.get(chain); }
-    [[nodiscard]] Tick caused(Chain chain) const { return (apart_ ? caused_ : ordered_).get(chain); }
+    [[nodiscard]] Tick caused(Chain chain) const { return causes().get(chain); }
 
     void set(Chain chain, Tick tick) {
         ordered_.put(chain, tick);
-        if (apart_) {
-            caused_.put(chain, tick);
+        if (caused_ != nullptr) {
+            caused_->put(chain, tick);
         }
     }
     /// Both now come after; true when this clock learned something.
     bool join(const Clock& other) {
-        if (other.apart_ && !apart_) {
+        if (other.caused_ != nullptr) {
             split();
         }
-        bool changed = ordered_.raise(other.ordered_);
-        if (apart_) {
-            changed = caused_.raise(other.apart_ ? other.caused_ : other.ordered_) || changed;
-        }
-        return changed;
+        const bool changed = ordered_.raise(other.ordered_);
+        return (caused_ != nullptr && caused_->raise(other.causes())) || changed;
     }
     /// What is before in both.
     void meet(const Clock& other) {
-        if (other.apart_ && !apart_) {
+        if (other.caused_ != nullptr) {
             split();
         }
         ordered_.lower(other.ordered_);
-        if (apart_) {
-            caused_.lower(other.apart_ ? other.caused_ : other.ordered_);
+        if (caused_ != nullptr) {
+            caused_->lower(other.causes());
         }
     }
     /// The same causes without any order: what a relaxed flag hands over.
     [[nodiscard]] Clock without_order() const {
         Clock c;
-        c.apart_ = true;
-        c.caused_ = apart_ ? caused_ : ordered_;
+        c.caused_ = std::make_unique<Ticks>(causes());
         return c;
     }
 
   private:
+    static std::unique_ptr<Ticks> copy(const std::unique_ptr<Ticks>& from) {
+        return from == nullptr ? nullptr : std::make_unique<Ticks>(*from);
+    }
+    [[nodiscard]] const Ticks& causes() const { return caused_ == nullptr ? ordered_ : *caused_; }
     void split() {
-        caused_ = ordered_;
-        apart_ = true;
+        if (caused_ == nullptr) {
+            caused_ = std::make_unique<Ticks>(ordered_);
+        }
     }
 
-    Ticks ordered_{}, caused_{};
-    bool apart_ = false;
+    Ticks ordered_{};
+    std::unique_ptr<Ticks> caused_{};
 };
 
 using Snapshot = std::shared_ptr<const Clock>;

@@ -11,6 +11,12 @@ constexpr std::size_t trim_at = 256;
 
 /// Number of stores at the lane's start that come before `tick` of its chain or at it.
 std::size_t known(const std::vector<Sent>& sent, Tick tick) {
+    if (sent.empty() || sent.front().tick > tick) {
+        return 0;
+    }
+    if (sent.back().tick <= tick) {
+        return sent.size();
+    }
     const auto it = std::partition_point(sent.begin(), sent.end(), [tick](const Sent& s) { return s.tick <= tick; });
     return static_cast<std::size_t>(it - sent.begin());
 }

@@ -131,27 +131,6 @@ void Schedule::suspect(const Doing& call, int device) {
     }
 }
 
-const Schedule::Task* Schedule::find(Ref r) const {
-    if (r.serial == 0) {
-        return nullptr;
-    }
-    const Task& task = tasks_[r.slot];
-    return task.live && task.serial == r.serial ? &task : nullptr;
-}
-
-Schedule::Task* Schedule::find(Ref r) {
-    return const_cast<Task*>(std::as_const(*this).find(r));
-}
-
-const Schedule::Task* Schedule::front(Chain chain) const {
-    const auto& queue = agents_[chain].queue;
-    return queue.empty() ? nullptr : find(queue.front());
-}
-
-Schedule::Task* Schedule::front(Chain chain) {
-    return const_cast<Task*>(std::as_const(*this).front(chain));
-}
-
 bool Schedule::runnable(const Task& task) const {
     return task.issued &&
            std::all_of(task.after.begin(), task.after.end(), [&](Ref r) { return find(r) == nullptr; }) &&

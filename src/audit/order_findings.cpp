@@ -61,6 +61,12 @@ void Auditor::Impl::accessed(const Doing& doing, const Deed& deed, audit::Tick t
 void Auditor::Impl::find_race(const Access& a, const Access& b) {
     const Access& first = a.line <= b.line ? a : b;
     const Access& second = a.line <= b.line ? b : a;
+    const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {}", first.memory, second.memory, first.chain,
+                                        second.chain, static_cast<int>(first.what), static_cast<int>(second.what),
+                                        first.name, second.name, first.write, second.write);
+    if (book_.again("race", key)) {
+        return;
+    }
     const auto does = [](const Access& access) { return access.write ? "writes" : "reads"; };
     const std::string from = words_.chain_short(first.chain);
     const std::string to = words_.chain_short(second.chain);
@@ -82,9 +88,7 @@ void Auditor::Impl::find_race(const Access& a, const Access& b) {
                             words_.range(first.memory, first.begin, first.end), words_.call(second), does(second),
                             words_.range(second.memory, second.begin, second.end), from, to),
                 std::move(cure)),
-        fmt::format("{} {} {} {} {} {} {} {} {} {}", first.memory, second.memory, first.chain, second.chain,
-                    static_cast<int>(first.what), static_cast<int>(second.what), first.name, second.name, first.write,
-                    second.write)};
+        key};
     keyed.finding.accessor = second.device;
     keyed.finding.owner = first.device;
     keyed.finding.memory = words_.memory(second.memory);

@@ -203,7 +203,8 @@ struct Parse {
             refuse(fmt::format("\"devices\" of machine must be between 1 and {}", most_devices));
         }
         m.devices = static_cast<int>(devices);
-        m.slots = static_cast<int>(std::min<std::uint64_t>(f.number_or("slots", 0), most_devices));
+        m.slots = static_cast<int>(
+            std::min<std::uint64_t>(f.number_or(f.has("peer_slots") ? "peer_slots" : "slots", 0), most_devices));
         return m;
     }
     [[nodiscard]] Operation make_stream() const {

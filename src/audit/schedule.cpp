@@ -41,13 +41,6 @@ Chain Schedule::add_stream(int device, Id context, trace::StreamKind kind) {
     return chain;
 }
 
-Schedule::Flag& Schedule::flag(std::uint32_t id) {
-    if (id >= flags_.size()) {
-        flags_.resize(id + 1);
-    }
-    return flags_[id];
-}
-
 bool Schedule::legacy_idle(Chain chain) const {
     const Agent& agent = agents_[chain];
     if (agent.group < 0) {

@@ -7,7 +7,7 @@
 #include <deque>
 #include <memory>
 #include <span>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "audit/deed.hpp"
@@ -194,7 +194,12 @@ class Schedule {
     CellPtr stream_end(const Doing& doing, Chain stream);
     void host_wait_for(const Doing& doing, std::vector<CellPtr> cells);
     void limit_held();
-    Flag& flag(std::uint32_t id);
+    Flag& flag(std::uint32_t id) {
+        if (id >= flags_.size()) {
+            flags_.resize(id + 1);
+        }
+        return flags_[id];
+    }
 
     // happen.cpp: execution
     void touch(Chain chain);
@@ -205,10 +210,19 @@ class Schedule {
     void join_legacy(Chain chain);
     void perform(const Doing& doing, const Deed& deed, Ref task);
     void suspect(const Doing& call, int device);
-    [[nodiscard]] const Task* find(Ref ref) const;
-    Task* find(Ref ref);
-    [[nodiscard]] Task* front(Chain chain);
-    [[nodiscard]] const Task* front(Chain chain) const;
+    [[nodiscard]] const Task* find(Ref r) const {
+        if (r.serial == 0) {
+            return nullptr;
+        }
+        const Task& task = tasks_[r.slot];
+        return task.live && task.serial == r.serial ? &task : nullptr;
+    }
+    Task* find(Ref r) { return const_cast<Task*>(std::as_const(*this).find(r)); }
+    [[nodiscard]] const Task* front(Chain chain) const {
+        const auto& queue = agents_[chain].queue;
+        return queue.empty() ? nullptr : find(queue.front());
+    }
+    Task* front(Chain chain) { return const_cast<Task*>(std::as_const(*this).front(chain)); }
     [[nodiscard]] bool runnable(const Task& task) const;
     [[nodiscard]] static Ref ref(const Task& task) { return {task.slot, task.serial}; }
     bool advance(Chain chain, std::uint64_t mark);
