@@ -280,6 +280,12 @@ std::string table(const Machine& machine, const TableOptions& options) {
                 return p.measured.staged_gbs ? gbs_text(*p.measured.staged_gbs) : std::string(unknown);
             });
         }
+        if (any([](const Pair& p) { return p.measured.bidirectional_gbs.has_value(); })) {
+            out += "\nBoth ways at once, sum; GB/s measured\n";
+            out += pair_matrix(machine, plain, [](const Pair& p) {
+                return p.measured.bidirectional_gbs ? gbs_text(*p.measured.bidirectional_gbs) : std::string(unknown);
+            });
+        }
         if (any([](const Pair& p) { return p.claim || p.claims != Claims{}; })) {
             out += "\nPeer access as the driver claims it, row reaches into column\n";
             out += pair_matrix(machine, plain, claim_text);
