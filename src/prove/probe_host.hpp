@@ -1,2 +1,0 @@
-#pragma once
-#include <peerlane/probe_host.hpp>
