@@ -52,7 +52,7 @@ TEST_P(Events, AStreamWaitsForTheRecordItSawAndNotForALaterOne) {
     Stream const recorder(driver(), 0);
     Event const event(driver(), 0), through(driver(), 0);
     Gate gate(driver(), witness());
-    auto const waiter = gate.stream_beside(recorder.view());
+    auto const& waiter = gate.stream_beside(recorder.view());
     driver().record(event.view(), recorder.view());
     driver().wait(waiter.view(), event.view());
     gate.hold(recorder.view());
@@ -67,7 +67,7 @@ TEST_P(Events, AWaitBeforeTheFirstRecordBindsToNothing) {
     Stream const recorder(driver(), 0);
     Event const event(driver(), 0), through(driver(), 0);
     Gate gate(driver(), witness());
-    auto const waiter = gate.stream_beside(recorder.view());
+    auto const& waiter = gate.stream_beside(recorder.view());
     driver().wait(waiter.view(), event.view());
     gate.hold(recorder.view());
     driver().record(event.view(), recorder.view());
@@ -80,7 +80,7 @@ TEST_P(Events, RecordedAgainOneStandsForTheLatestRecord) {
     Stream const recorder(driver(), 0);
     Event const event(driver(), 0), through(driver(), 0);
     Gate gate(driver(), witness());
-    auto const waiter = gate.stream_beside(recorder.view());
+    auto const& waiter = gate.stream_beside(recorder.view());
     driver().record(event.view(), recorder.view());
     driver().synchronize(event.view());
     gate.hold(recorder.view());

@@ -170,14 +170,12 @@ bool Gate::runs_beside(StreamView held, StreamView candidate, double bound_s) {
     return ran;
 }
 
-Stream Gate::stream_beside(StreamView held) {
-    // Those that did not run stay, so that the next one gets another queue.
-    std::vector<Stream> candidates;
+const Stream& Gate::stream_beside(StreamView held) {
     for (auto const bound_s : {blink_s, 0.2, 2.0}) {
         for (int i = 0; i < 12; ++i) {
-            candidates.emplace_back(driver_, held.device);
-            if (runs_beside(held, candidates.back().view(), bound_s)) {
-                return std::move(candidates.back());
+            beside_.emplace_back(driver_, held.device);
+            if (runs_beside(held, beside_.back().view(), bound_s)) {
+                return beside_.back();
             }
         }
     }

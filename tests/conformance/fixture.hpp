@@ -2,6 +2,7 @@
 /// What every conformance case starts from. The suites below are the facets of the contract in
 /// include/peerlane/driver.hpp; one file of cases each, instantiated once per driver with PEERLANE_CONFORMS.
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -110,8 +111,8 @@ class Gate {
     void open(std::uint32_t level = 1);
     /// A stream of the same device that runs while `held` is held. A device has few hardware queues, and streams that
     /// share one wait for each other although no rule says so (seen on a real device): it is tried out. Leaves the gate
-    /// closed.
-    [[nodiscard]] Stream stream_beside(StreamView held);
+    /// closed. The stream is the gate's: it may be held too, and then must outlive the gate's last opening.
+    [[nodiscard]] const Stream& stream_beside(StreamView held);
     [[nodiscard]] Address flag() const { return flag_.address(); }
 
   private:
@@ -120,6 +121,7 @@ class Gate {
     Driver& driver_;
     Allocation flag_;
     std::vector<StreamView> held_;
+    std::deque<Stream> beside_;  ///< also those that did not run, so that the next one gets another queue
 };
 
 #define PEERLANE_NEEDS_GATE(device)                                                  \

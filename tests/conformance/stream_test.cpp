@@ -41,7 +41,7 @@ TEST_P(StreamOrder, AHeldStreamIsNotDoneUntilItIsLetGo) {
     witness().fill(b.at(), b.bytes(), content.poison);
     Event const freed(driver(), 0);
     Gate gate(driver(), witness());
-    auto const free = gate.stream_beside(held.view());
+    auto const& free = gate.stream_beside(held.view());
     gate.hold(held.view());
     driver().copy(held.view(), {b.at(), a.at(), a.bytes()});
     driver().record(freed.view(), free.view());
@@ -134,7 +134,7 @@ TEST_P(DefaultStreams, ABlockingStreamWaitsForTheLegacyStreamAndANonblockingOneD
         c(driver(), gpu(0), MemoryKind::plain, 4096);
     Event const ordered(driver(), 0), unordered(driver(), 0);
     Gate gate(driver(), witness());
-    auto const nonblocking = gate.stream_beside(legacy);
+    auto const& nonblocking = gate.stream_beside(legacy);
     gate.hold(legacy);
     driver().copy(blocking.view(), {b.at(), a.at(), 4096});
     driver().record(ordered.view(), blocking.view());
@@ -152,7 +152,7 @@ TEST_P(DefaultStreams, TheLegacyStreamDoesNotWaitForNonblockingStreams) {
     Buffer const a(driver(), gpu(0), MemoryKind::plain, 4096), b(driver(), gpu(0), MemoryKind::plain, 4096);
     Event const done(driver(), 0);
     Gate gate(driver(), witness());
-    auto const nonblocking = gate.stream_beside(legacy);
+    auto const& nonblocking = gate.stream_beside(legacy);
     gate.hold(nonblocking.view());
     driver().copy(legacy, {b.at(), a.at(), 4096});
     driver().record(done.view(), legacy);

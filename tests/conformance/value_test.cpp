@@ -116,7 +116,7 @@ TEST_P(StreamValues, OneStreamLetsAnotherGo) {
     Buffer const source(driver(), host(), MemoryKind::pinned, 1 * MiB);
     witness().fill(source.at(), source.bytes(), content.data);
     Gate gate(driver(), witness());
-    auto const signaller = gate.stream_beside(waiter.view());
+    auto const& signaller = gate.stream_beside(waiter.view());
     gate.hold(waiter.view());
     driver().copy(waiter.view(), {b.at(), a.at(), a.bytes()});
     driver().copy(signaller.view(), {a.at(), source.at(), a.bytes()});

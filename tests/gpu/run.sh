@@ -26,6 +26,7 @@ cat "$out/machine.txt"
 run conformance.txt 0 "$dist/test_conformance" --gtest_filter='Cuda/*' --gtest_brief=1 --gtest_output="json:$out/conformance.json"
 run prove.txt 0 "$dist/test_prove" --gtest_filter='RealDevices.*'
 run gpu.txt 0 "$dist/test_gpu"
+run discover.txt 0 "$dist/test_discover" --gtest_brief=1
 run topo.txt 0 "$dist/peerlane" topo
 run copy-direct.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route direct --repeat 5
 run copy-staged.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route staged --repeat 5
@@ -33,6 +34,6 @@ run copy-back.txt 0 "$dist/peerlane" copy 1 0 256MiB
 run copy-host.txt 0 "$dist/peerlane" copy host 0 256MiB
 run first_copies.txt 0 "$dist/first_copies" "$out/first_copies.json"
 # One file, for results are kept one file a machine and day.
-(cd "$out" && for f in machine.txt conformance.txt prove.txt topo.txt copy-*.txt first_copies.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
+(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt copy-*.txt first_copies.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
 note "$([ "$failed" -eq 0 ] && echo 'all as wanted' || echo 'SOMETHING FAILED')"
 exit "$failed"

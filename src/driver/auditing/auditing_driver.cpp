@@ -149,7 +149,13 @@ class Watched final : public AuditingDriver {
             view, kind == StreamKind::blocking ? trace::StreamKind::blocking : trace::StreamKind::nonblocking, context);
         return view;
     }
-    void destroy_stream(StreamView stream) override { inner_.destroy_stream(stream); }
+    void destroy_stream(StreamView stream) override {
+        {
+            Lock const lock(mutex_);
+            observer_.stream_gone(stream);  // before the call: its handle may be given out again at once
+        }
+        inner_.destroy_stream(stream);
+    }
     EventView create_event(int device, bool timing) override {
         auto const view = inner_.create_event(device, timing);
         Lock const lock(mutex_);

@@ -106,7 +106,7 @@ void Observer::push(trace::Operation operation, const std::vector<trace::Step>& 
 }
 
 void Observer::stream_made(StreamView view, trace::StreamKind kind, ContextId of) {
-    auto const id = symbols_.streams.intern(fmt::format("s{}", streams_.size()));
+    auto const id = symbols_.streams.intern(fmt::format("s{}", ++named_));
     streams_[{view.device, view.handle}] = id;
     deliver(trace::Stream{id, view.device, kind, context(of)});
 }

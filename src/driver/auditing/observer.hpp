@@ -23,6 +23,8 @@ class Observer {
     // Streams, by handle; the special ones are made when first seen.
     void stream_made(StreamView stream, trace::StreamKind kind, ContextId context);
     trace::Id stream(StreamView view);
+    /// The runtime may give the handle out again.
+    void stream_gone(StreamView view) { streams_.erase({view.device, view.handle}); }
     void event_made(EventView event);
     trace::Id event(EventView view) { return events_.at(view.handle); }
     void context_made(ContextId context, int device);
