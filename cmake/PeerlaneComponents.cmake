@@ -4,6 +4,8 @@ set(PEERLANE_COMPONENTS "" CACHE INTERNAL "")
 add_library(peerlane_flags INTERFACE)
 target_compile_options(peerlane_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Woverloaded-virtual;-Wno-missing-field-initializers>
+  # GCC 12 takes a moved-from std::optional for uninitialised at some levels of optimisation.
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PEERLANE_WERROR}>>:-Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Wshadow>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PEERLANE_WERROR}>>:-Werror=all-warnings>)
