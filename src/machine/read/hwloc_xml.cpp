@@ -81,7 +81,6 @@ class HwlocReader {
     std::set<int> host_numas_;
     std::uint64_t next_gp_ = std::uint64_t{1} << 60;  ///< for objects without a number of their own
     bool version3_ = false;
-    int machine_numas_ = 0;
 };
 
 /// All NUMA nodes come first: whether one is a GPU's memory must be known before sets of nodes are read.
