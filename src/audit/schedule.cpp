@@ -153,6 +153,7 @@ void Schedule::hold_deeds(Task& task, std::span<const Deed> deeds) {
 
 /// A queue of work that waits for flags decides its oldest waits when it grows beyond what drivers queue.
 void Schedule::limit_held() {
+    *credit_ = std::min(most_credit, *credit_ + credit_of_a_call);
     if (held_ > held_limit_) {
         settle_all();
         held_limit_ = std::max<std::size_t>(32768, 2 * held_);

@@ -55,7 +55,7 @@ struct Deadlock {
 
 class Schedule {
   public:
-    explicit Schedule(Sink* sink) : sink_(sink) {}
+    explicit Schedule(Sink* sink) : sink_(sink), credit_(std::make_shared<std::size_t>(most_credit)) {}
 
     Chain add_thread();
     Chain add_stream(int device, Id context, trace::StreamKind kind);
@@ -263,7 +263,12 @@ class Schedule {
     [[nodiscard]] bool stored_later(const Task& task) const;
     [[nodiscard]] Schedule hypothetical(Sink* sink) const;
 
+    /// What hypotheses may still cost, in held calls copied: every call earns a little, so that the whole stays linear.
+    /// Shared with the hypotheses themselves.
+    static constexpr std::size_t most_credit = 50000, credit_of_a_call = 16;
+
     Sink* sink_;
+    std::shared_ptr<std::size_t> credit_;
     std::vector<Agent> agents_{};
     std::vector<Group> groups_{};
     std::deque<Task> tasks_{};

@@ -26,7 +26,6 @@ bool hands_over(const Doing& waiter, const Deed& wait, const Sent& sent) {
     return wait.scope >= Scope::device && sent.scope >= Scope::device;
 }
 
-constexpr std::size_t most_held_for_hypotheses = 512;
 constexpr std::size_t most_contested = 8;
 constexpr int deepest_hypothesis = 2;
 constexpr std::size_t most_misses = 64;  ///< kept for one flag; they are alike
@@ -295,12 +294,14 @@ bool Schedule::meet_contested(const std::vector<Chain>& waiters, std::uint64_t m
         meet_plainly(waiters.front());  // nothing else can happen without it
         return true;
     }
-    if (waiters.size() > most_contested || held_ > most_held_for_hypotheses || depth_ >= deepest_hypothesis) {
+    const std::size_t cost = waiters.size() * (held_ + 16);
+    if (waiters.size() > most_contested || cost > *credit_ || depth_ >= deepest_hypothesis) {
         if (!extend_by_stores(waiters, mark, agents)) {
             meet_plainly(waiters.front());
         }
         return true;
     }
+    *credit_ -= cost;
     NoSink silent;
     std::vector<std::unique_ptr<Schedule>> worlds;
     for (const Chain chain : waiters) {
