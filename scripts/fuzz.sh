@@ -9,7 +9,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PEERLANE_FUZZ_BUILD:-$root/build/fuzz}
 jobs=${PEERLANE_FUZZ_JOBS:-$(nproc)}
 
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPEERLANE_CUDA=OFF \
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DPEERLANE_CUDA=OFF \
     -DPEERLANE_FUZZERS=ON -DPEERLANE_SANITIZE=address,undefined,fuzzer-no-link >"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 
 if [ $# -eq 0 ]; then
