@@ -15,13 +15,13 @@ namespace peerlane {
 
 /// What is known of a machine before bytes are moved.
 struct Ready {
-    Machine machine;    ///< with measured rates where there are some
+    Machine machine;  ///< with measured rates where there are some
     Verdicts verdicts;
     bool trust_claimed = false;
 };
 
-/// Carries out choices over a driver. Keeps streams, events and staging memory and uses them again in stream order. Safe to use from
-/// several threads. The driver must outlive it; the destructor waits for what was submitted.
+/// Carries out choices over a driver. Keeps streams, events and staging memory and uses them again in stream order.
+/// Safe to use from several threads. The driver must outlive it; the destructor waits for what was submitted.
 class Mover {
   public:
     Mover(Driver& driver, Ready ready);
@@ -29,8 +29,8 @@ class Mover {
     Mover& operator=(Mover&&) noexcept;
     ~Mover();
 
-    /// Like a copy call of the runtime: returns at once, the stream continues when the bytes are there. Both addresses must be known
-    /// to the driver (std::invalid_argument otherwise). Throws Error when the driver refuses a call.
+    /// Like a copy call of the runtime: returns at once, the stream continues when the bytes are there. Both addresses
+    /// must be known to the driver (std::invalid_argument otherwise). Throws Error when the driver refuses a call.
     void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream);
     /// The same with the places said and the way chosen by the caller.
     void carry_out(const Choice& choice, Location to, Location from, StreamView stream);
@@ -45,10 +45,11 @@ class Mover {
     std::unique_ptr<State> state_;
 };
 
-/// Moves `bytes` of fresh memory from one place to another by `choice`, and has the owner of the destination check every byte: the
-/// destination is poisoned before, the pattern is unique to pair, offset and seed. Each wait is bounded by `seconds_limit`. What goes
-/// wrong is in the report; throws std::invalid_argument for a place the machine lacks, and Error when memory cannot be had.
-TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& choice, Place from, Place to, std::uint64_t seed,
-                             int repetitions = 1, double seconds_limit = 30);
+/// Moves `bytes` of fresh memory from one place to another by `choice`, and has the owner of the destination check
+/// every byte: the destination is poisoned before, the pattern is unique to pair, offset and seed. Each wait is bounded
+/// by `seconds_limit`. What goes wrong is in the report; throws std::invalid_argument for a place the machine lacks,
+/// and Error when memory cannot be had.
+TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& choice, Place from, Place to,
+                             std::uint64_t seed, int repetitions = 1, double seconds_limit = 30);
 
 }  // namespace peerlane

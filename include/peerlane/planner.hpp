@@ -20,9 +20,9 @@ struct PlanOptions {
     std::uint64_t staging_bytes = std::uint64_t{256} << 20;  ///< most that one staged route may hold in host memory
 };
 
-/// Rates come from what the machine's pairs measured where they did, else from nominal capacities times the usual efficiency of the
-/// kind of link (src/plan/nominal_cost.hpp); `why` says which. Throws std::invalid_argument for a place the machine does not have
-/// (the message names it), for bytes 0 and for from == to on the host.
+/// Rates come from what the machine's pairs measured where they did, else from nominal capacities times the usual
+/// efficiency of the kind of link (src/plan/nominal_cost.hpp); `why` says which. Throws std::invalid_argument for a
+/// place the machine does not have (the message names it), for bytes 0 and for from == to on the host.
 Choice choose(const Machine& machine, Place from, Place to, std::uint64_t bytes, const PlanOptions& options = {});
 Plan make_plan(const Machine& machine, const PlanRequest& request, const PlanOptions& options = {});
 

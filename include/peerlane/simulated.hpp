@@ -37,9 +37,9 @@ struct SimOptions {
     std::uint64_t seed = 1;  ///< of what memory holds before it is written
 };
 
-/// Throws std::invalid_argument for a machine without devices or a fault that names a device it lacks. Safe to use from several
-/// threads, each with a clock of its own; with one thread, equal calls give equal results and times, bit for bit. A wait that
-/// nothing can end throws Error 702 instead of hanging.
+/// Throws std::invalid_argument for a machine without devices or a fault that names a device it lacks. Safe to use from
+/// several threads, each with a clock of its own; with one thread, equal calls give equal results and times, bit for
+/// bit. A wait that nothing can end throws Error 702 instead of hanging.
 std::unique_ptr<Driver> open_simulated(const SimulatedMachine& machine, const SimOptions& options = {});
 
 }  // namespace peerlane

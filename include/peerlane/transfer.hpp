@@ -20,17 +20,17 @@ struct TransferReport {
     };
 
     bool simulated = false;
-    std::string machine{};              ///< the driver's description
+    std::string machine{};  ///< the driver's description
     std::uint64_t bytes = 0;
     Outcome result = Outcome::error;
-    std::optional<int> code{};          ///< of an error
-    std::string message{};              ///< of an error or a hang, with what to do
-    bool verified = false;              ///< the owner of the destination found every byte right
+    std::optional<int> code{};  ///< of an error
+    std::string message{};      ///< of an error or a hang, with what to do
+    bool verified = false;      ///< the owner of the destination found every byte right
     std::optional<Wrong> wrong{};
-    std::optional<double> seconds{};    ///< from the first submission to observed completion; median of the repetitions
+    std::optional<double> seconds{};  ///< from the first submission to observed completion; median of the repetitions
     std::optional<double> gbs{};
     int repetitions = 1;
-    Choice plan{};                      ///< carried out; predicted_s is in it
+    Choice plan{};  ///< carried out; predicted_s is in it
     friend bool operator==(const TransferReport&, const TransferReport&) = default;
 };
 

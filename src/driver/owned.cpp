@@ -55,13 +55,20 @@ Allocation& Allocation::operator=(Allocation&& other) noexcept {
 
 const char* to_string(MemoryKind kind) {
     switch (kind) {
-        case MemoryKind::plain: return "plain";
-        case MemoryKind::pool: return "pool";
-        case MemoryKind::virtual_memory: return "virtual";
-        case MemoryKind::managed: return "managed";
-        case MemoryKind::pinned: return "pinned";
-        case MemoryKind::registered: return "registered";
-        case MemoryKind::pageable: return "pageable";
+        case MemoryKind::plain:
+            return "plain";
+        case MemoryKind::pool:
+            return "pool";
+        case MemoryKind::virtual_memory:
+            return "virtual";
+        case MemoryKind::managed:
+            return "managed";
+        case MemoryKind::pinned:
+            return "pinned";
+        case MemoryKind::registered:
+            return "registered";
+        case MemoryKind::pageable:
+            return "pageable";
     }
     return "unknown";
 }

@@ -13,7 +13,9 @@ KernelSteps meaning(CheckArguments a) {
     co_yield step::store(a.result + 24, outcome.old, 8);
 }
 
-Footprint footprint(const CheckArguments& a) { return {{{a.from, a.bytes}}, {{a.result, sizeof(CheckOutcome)}}, {}}; }
+Footprint footprint(const CheckArguments& a) {
+    return {{{a.from, a.bytes}}, {{a.result, sizeof(CheckOutcome)}}, {}};
+}
 
 }  // namespace
 

@@ -5,9 +5,13 @@
 namespace peerlane {
 namespace {
 
-KernelSteps meaning(CopyArguments a) { co_yield step::copy(a.to, a.from, a.bytes, a.width); }
+KernelSteps meaning(CopyArguments a) {
+    co_yield step::copy(a.to, a.from, a.bytes, a.width);
+}
 
-Footprint footprint(const CopyArguments& a) { return {{{a.from, a.bytes}}, {{a.to, a.bytes}}, {}}; }
+Footprint footprint(const CopyArguments& a) {
+    return {{{a.from, a.bytes}}, {{a.to, a.bytes}}, {}};
+}
 
 }  // namespace
 

@@ -5,9 +5,13 @@
 namespace peerlane {
 namespace {
 
-KernelSteps meaning(FillArguments a) { co_yield step::fill(a.to, a.bytes, a.pattern, a.width); }
+KernelSteps meaning(FillArguments a) {
+    co_yield step::fill(a.to, a.bytes, a.pattern, a.width);
+}
 
-Footprint footprint(const FillArguments& a) { return {{}, {{a.to, a.bytes}}, {}}; }
+Footprint footprint(const FillArguments& a) {
+    return {{}, {{a.to, a.bytes}}, {}};
+}
 
 }  // namespace
 

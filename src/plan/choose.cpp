@@ -11,7 +11,6 @@
 namespace peerlane {
 namespace {
 
-using plan::LegCost;
 using plan::LinearCost;
 using plan::NominalCosts;
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Text in, machine out. A reader is a pair of functions: does this text look like mine, and read it. The format is detected from
-/// the content, never from the name. To add one: a file of its own, and a line in the table of read.cpp.
+/// Text in, machine out. A reader is a pair of functions: does this text look like mine, and read it. The format is
+/// detected from the content, never from the name. To add one: a file of its own, and a line in the table of read.cpp.
 
 #include <string>
 #include <string_view>
@@ -26,7 +26,8 @@ struct Reader {
 /// The table, in the order in which readers are asked.
 const std::vector<Reader>& readers();
 
-/// Detects the format and reads. Throws InputError when no reader knows the text (the message names what was looked for).
+/// Detects the format and reads. Throws InputError when no reader knows the text (the message names what was looked
+/// for).
 Machine read_machine(const Source& source);
 
 }  // namespace peerlane::read
