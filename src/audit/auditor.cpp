@@ -13,7 +13,6 @@ using audit::Chain;
 using audit::Deed;
 using audit::Doing;
 using audit::Entry;
-using audit::Storage;
 using audit::What;
 using trace::no_id;
 using trace::Step;

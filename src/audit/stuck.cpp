@@ -9,7 +9,6 @@
 
 namespace peerlane::audit {
 
-using trace::Step;
 
 namespace {
 /// A trace with more knots than this has one cause anyway.
