@@ -9,7 +9,6 @@
 
 namespace peerlane::audit {
 
-
 namespace {
 /// A trace with more knots than this has one cause anyway.
 constexpr std::size_t most_deadlocks = 64;

@@ -1,9 +1,14 @@
 /// The reader of peerlane.trace/1: what it takes, what it refuses and how it says so.
 
+#include <algorithm>
+#include <random>
+
 #include <gtest/gtest.h>
 #include <peerlane/trace_reader.hpp>
 
 #include "unit/audit/codes.hpp"
+#include "unit/audit/fenced.hpp"
+#include "unit/audit/random_trace.hpp"
 
 namespace peerlane::audit_tests {
 
@@ -142,6 +147,75 @@ TEST(TraceReader, refusesWhatIsNoJson) {
     }
     EXPECT_EQ(refusal("null"), "trace:1: the line is no JSON object");
     EXPECT_FALSE(refusal(std::string(100000, '[')).empty());
+}
+
+/// What comes of a damaged trace: a report or an InputError, nothing else.
+void expect_report_or_refusal(const std::string& text) {
+    try {
+        EXPECT_LE(audit(text).status(), 2);
+    } catch (const InputError& e) {
+        EXPECT_GT(e.line(), 0);
+    }
+}
+
+TEST(TraceReader, damagedTracesGiveAReportOrARefusal) {
+    const std::vector<Fenced> blocks = fenced_traces_of_folder(PEERLANE_SOURCE_DIR "/tests/unit/audit/traces");
+    std::mt19937_64 random(5);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    for (int i = 0; i < 2000; ++i) {
+        std::string text = blocks[below(blocks.size())].trace;
+        for (std::size_t n = 1 + below(3); n > 0; --n) {
+            const std::size_t at = below(text.size());
+            switch (below(3)) {
+                case 0:
+                    text[at] = static_cast<char>(random());
+                    break;
+                case 1:
+                    text.erase(at, 1 + below(8));
+                    break;
+                default:
+                    text.insert(at, 1, "{}[]\",:0129-"[below(13)]);
+                    break;
+            }
+        }
+        expect_report_or_refusal(text);
+    }
+}
+
+bool has_op(const std::string& line, const std::string& op) {
+    return line.find("\"op\":\"" + op + "\"") != std::string::npos;
+}
+
+TEST(TraceReader, linesOfTwoTracesInAnyOrderGiveAReportOrARefusal) {
+    const std::vector<Fenced> blocks = fenced_traces_of_folder(PEERLANE_SOURCE_DIR "/tests/unit/audit/traces");
+    std::mt19937_64 random(6);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    for (int i = 0; i < 3000; ++i) {
+        Lines all;
+        for (int k = 0; k < 2; ++k) {
+            const std::string& trace = blocks[below(blocks.size())].trace;
+            for (std::size_t at = 0; at < trace.size(); at = trace.find('\n', at) + 1) {
+                all.push_back(trace.substr(at, trace.find('\n', at) - at));
+            }
+        }
+        for (std::size_t n = below(8); n > 0; --n) {
+            std::swap(all[below(all.size())], all[below(all.size())]);
+            all.push_back(all[below(all.size())]);
+        }
+        // What is made comes first and once, so that most of what follows is taken.
+        std::stable_partition(all.begin(), all.end(),
+                              [](const std::string& l) { return has_op(l, "stream") || has_op(l, "alloc"); });
+        Lines kept;
+        std::set<std::string> made;
+        for (const std::string& line : all) {
+            const bool makes = has_op(line, "stream") || has_op(line, "alloc");
+            const std::string name = line.substr(0, line.find(',', line.find(',') + 1));
+            if (!has_op(line, "machine") && (!makes || made.insert(name).second)) {
+                kept.push_back(line);
+            }
+        }
+        expect_report_or_refusal(joined(kept));
+    }
 }
 
 TEST(TraceReader, takesNumbersUpTo64Bits) {
