@@ -1,5 +1,6 @@
-// One libFuzzer target a format: PEERLANE_FUZZ_FORMAT names it. Whatever the bytes, a reader gives a sound machine or
-// throws InputError; what it gives can be written, read back equal, and merged with itself.
+// One libFuzzer target a format; peerlane_fuzz_format names it and is all that they differ in. Whatever the bytes, a
+// reader gives a sound machine or throws InputError; what it gives can be written, read back equal, and merged with
+// itself.
 
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,9 @@
 #include "machine/read/grammar.hpp"
 #include "machine/read/reader.hpp"
 #include "machine/write/writers.hpp"
+
+/// A format of the table of readers, "any" (whatever is recognized), or "grammar".
+extern const char* const peerlane_fuzz_format;
 
 namespace {
 
@@ -64,7 +68,7 @@ void check(const Machine& machine) {
 }
 
 Machine read(std::string_view text) {
-    std::string_view const format = PEERLANE_FUZZ_FORMAT;
+    std::string_view const format = peerlane_fuzz_format;
     if (format == "any") {
         return peerlane::read::read_machine({"input", text});
     }
