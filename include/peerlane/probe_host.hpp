@@ -15,9 +15,10 @@
 namespace peerlane::prove {
 
 /// One thing to find out. `control` steps move bytes source > destination through the host: accessor is then the
-/// source.
+/// source. `self_test` steps plant wrong bytes in the memory of one device, accessor and owner alike, and ask whether
+/// those that look find them.
 struct ProbeStep {
-    enum class Kind : std::uint8_t { check, control };
+    enum class Kind : std::uint8_t { check, control, self_test };
     Kind kind = Kind::check;
     Check check = Check::claim;  ///< of kind check
     int accessor = 0;
@@ -27,7 +28,7 @@ struct ProbeStep {
     friend bool operator==(const ProbeStep&, const ProbeStep&) = default;
 };
 
-/// "0:1 push", "control 0>1".
+/// "0:1 push", "control 0>1", "self-test 0".
 std::string describe(const ProbeStep& step);
 
 struct ProbeOutcome {
@@ -38,6 +39,9 @@ struct ProbeOutcome {
 
 using OnBegin = std::function<void(const ProbeStep&)>;
 using OnEnd = std::function<void(const ProbeOutcome&)>;
+/// Asked before each step: why it must not run (a device that is still busy, a step that once took the host down, the
+/// user's Ctrl-C); empty when it may. Such a step is skipped with that reason: `begin` is not called, `end` is.
+using Veto = std::function<std::string(const ProbeStep&)>;
 
 class ProbeHost {
   public:
@@ -55,6 +59,7 @@ struct InProcessOptions {
     std::function<std::unique_ptr<Driver>()> open;
     /// True for steps whose hang cannot be ended (the simulation's `freeze`); may be empty.
     std::function<bool(const ProbeStep&)> freezes{};
+    Veto veto{};
 };
 std::unique_ptr<ProbeHost> in_process_host(InProcessOptions options);
 /// `freezes` of a simulation with these faults.
@@ -69,6 +74,10 @@ struct ChildOptions {
     double end_seconds = 2;     ///< after asking it to end, and again after killing it, before it counts as frozen
     /// Sends a signal to the helper, true when sent; ::kill when empty. Tests play a process that does not die with it.
     std::function<bool(int process, int signal)> send_signal{};
+    Veto veto{};
+    /// Asked ten times a second while a step runs: true ends the step and its process at once; the step is then
+    /// skipped.
+    std::function<bool()> stopped{};
 };
 std::unique_ptr<ProbeHost> child_host(ChildOptions options);
 

@@ -57,6 +57,14 @@ struct ControlVerdict {
     friend bool operator==(const ControlVerdict&, const ControlVerdict&) = default;
 };
 
+/// Whether those that look at a device's memory find a wrong byte that was planted there. Where they do not, nothing
+/// that they find right is proven.
+struct SelfTest {
+    int device = 0;
+    CheckResult found{};
+    friend bool operator==(const SelfTest&, const SelfTest&) = default;
+};
+
 /// What serves the data direction source > destination, from the checks that serve it.
 struct RouteVerdict {
     int source = 0;
@@ -97,6 +105,7 @@ struct Verdicts {
     std::uint64_t seed = 0;
     std::vector<PairVerdict> pairs{};       ///< sorted by accessor, owner
     std::vector<ControlVerdict> control{};  ///< sorted by source, destination
+    std::vector<SelfTest> self_tests{};     ///< sorted by device; empty where none was asked for
     std::vector<RouteVerdict> routes{};     ///< sorted by source, destination
     std::vector<GroupVerdict> groups{};
     std::vector<Finding> findings{};

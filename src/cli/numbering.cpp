@@ -147,6 +147,20 @@ Verdicts Numbering::to_people(Verdicts verdicts) const {
         control.source = number(control.source);
         control.destination = number(control.destination);
     }
+    for (auto& test : verdicts.self_tests) {
+        test.device = number(test.device);
+    }
+    auto const renumber = [this](std::vector<std::pair<int, int>>& pairs) {
+        for (auto& pair : pairs) {
+            pair = {number(pair.first), number(pair.second)};
+        }
+    };
+    for (auto& group : verdicts.groups) {
+        renumber(group.pairs);
+    }
+    for (auto& finding : verdicts.findings) {
+        renumber(finding.pairs);
+    }
     for (auto& route : verdicts.routes) {
         route.source = number(route.source);
         route.destination = number(route.destination);

@@ -163,6 +163,9 @@ std::string describe(const ProbeStep& step) {
     if (step.kind == ProbeStep::Kind::control) {
         return fmt::format("control {}>{}", step.accessor, step.owner);
     }
+    if (step.kind == ProbeStep::Kind::self_test) {
+        return fmt::format("self-test {}", step.owner);
+    }
     return fmt::format("{}:{} {}", step.accessor, step.owner, to_string(step.check));
 }
 

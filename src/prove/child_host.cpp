@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include <unistd.h>
@@ -28,7 +29,14 @@ class ChildHost final : public ProbeHost {
                                   const OnEnd& end) override {
         std::vector<ProbeOutcome> outcomes;
         for (auto const& step : steps) {
-            auto const not_started = start(outcomes.empty());
+            if (auto const forbidden = options_.veto ? options_.veto(step) : std::string(); !forbidden.empty()) {
+                outcomes.push_back({step, answer(Result::skipped, forbidden)});
+                if (end) {
+                    end(outcomes.back());
+                }
+                continue;
+            }
+            auto const not_started = start(!started_once_);
             if (begin) {  // before the step reaches the prober: what is written then survives whatever the step does
                 begin(step);
             }
@@ -52,6 +60,7 @@ class ChildHost final : public ProbeHost {
         }
         try {
             start_child();
+            started_once_ = true;
             return std::nullopt;
         } catch (const Error& error) {
             child_.reset();
@@ -93,7 +102,18 @@ class ChildHost final : public ProbeHost {
         auto const deadline = after(seconds_per_step);
         child_->write_line(wire::write(wire::Request{step, limits}));  // when it is gone already, reading tells
         for (;;) {
-            auto const line = child_->read_line(deadline);
+            auto const line = child_->read_line(options_.stopped ? std::min(deadline, after(0.1)) : deadline);
+            if (line.kind == ChildProcess::Line::Kind::late && options_.stopped) {
+                if (options_.stopped()) {
+                    auto result = answer(Result::skipped, "stopped while it ran");
+                    result.frozen = !child_->end(options_.end_seconds);
+                    child_.reset();
+                    return result;
+                }
+                if (Clock::now() < deadline) {
+                    continue;
+                }
+            }
             if (line.kind == ChildProcess::Line::Kind::late) {
                 auto result = answer(
                     Result::hang, fmt::format("the prober did not answer within {}", seconds_text(seconds_per_step)));
@@ -158,6 +178,7 @@ class ChildHost final : public ProbeHost {
 
     ChildOptions options_;
     std::optional<ChildProcess> child_;
+    bool started_once_ = false;
 };
 
 }  // namespace

@@ -77,6 +77,10 @@ Json verdicts_json(const Verdicts& verdicts) {
     for (auto const& arm : verdicts.control) {
         control.push_back({{"src", arm.source}, {"dst", arm.destination}, {"staged", check_json(arm.staged)}});
     }
+    auto& self_tests = out["self_tests"] = Json::array();
+    for (auto const& test : verdicts.self_tests) {
+        self_tests.push_back({{"device", test.device}, {"found", check_json(test.found)}});
+    }
     auto& routes = out["routes"] = Json::array();
     for (auto const& route : verdicts.routes) {
         auto const direct = route.use == RouteVerdict::Use::direct;
@@ -306,8 +310,10 @@ void sort_by(Items& items, Key key) {
 }
 
 Json step_json(const prove::ProbeStep& step) {
-    auto const control = step.kind == prove::ProbeStep::Kind::control;
-    return {{"check", control ? "control" : to_string(step.check)},
+    auto const* const what = step.kind == prove::ProbeStep::Kind::control     ? "control"
+                             : step.kind == prove::ProbeStep::Kind::self_test ? "self-test"
+                                                                              : to_string(step.check);
+    return {{"check", what},
             {"accessor", step.accessor},
             {"owner", step.owner},
             {"sizes", step.sizes},
@@ -334,6 +340,11 @@ Verdicts read_verdicts(std::string_view text, const std::string& file) {
     if (top.has("control")) {
         top["control"].each([&](const Field& arm) {
             verdicts.control.push_back({arm["src"].device(), arm["dst"].device(), read_check(arm["staged"])});
+        });
+    }
+    if (top.has("self_tests")) {
+        top["self_tests"].each([&](const Field& test) {
+            verdicts.self_tests.push_back({test["device"].device(), read_check(test["found"])});
         });
     }
     top["routes"].each([&](const Field& route) { verdicts.routes.push_back(read_route(route)); });
@@ -372,6 +383,8 @@ Request read_request(std::string_view line) {
     auto const check = node["check"].text();
     if (check == "control") {
         request.step.kind = ProbeStep::Kind::control;
+    } else if (check == "self-test") {
+        request.step.kind = ProbeStep::Kind::self_test;
     } else if (auto const known = parse_check(check)) {
         request.step.check = *known;
     } else {

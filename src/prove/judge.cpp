@@ -108,6 +108,11 @@ Status status_of(const Verdicts& verdicts) {
             return Status::inconclusive;
         }
     }
+    for (auto const& test : verdicts.self_tests) {
+        if (failed(test.found)) {
+            return Status::inconclusive;
+        }
+    }
     if (std::none_of(verdicts.pairs.begin(), verdicts.pairs.end(), tells)) {
         return Status::inconclusive;
     }

@@ -73,8 +73,13 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
     verdicts.seed = seed;
     std::map<DirectedPair, PairVerdict> pairs;
     std::map<DirectedPair, ControlVerdict> control;
+    std::map<int, SelfTest> self_tests;
     for (auto const& outcome : outcomes) {
         DirectedPair const key{outcome.step.accessor, outcome.step.owner};
+        if (outcome.step.kind == ProbeStep::Kind::self_test && machine.device(key.second) != nullptr) {
+            self_tests[key.second] = {key.second, outcome.result};
+            continue;
+        }
         if (machine.pair(key.first, key.second) == nullptr) {
             throw std::invalid_argument(
                 fmt::format("an outcome of {}:{}, which this machine does not have", key.first, key.second));
@@ -99,6 +104,9 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
     }
     for (auto& entry : control) {
         verdicts.control.push_back(std::move(entry.second));
+    }
+    for (auto& entry : self_tests) {
+        verdicts.self_tests.push_back(std::move(entry.second));
     }
     judge(verdicts);
     return verdicts;

@@ -101,6 +101,22 @@ TEST(ChildHost, AHangIsEndedInItsBoundAndTheRestIsJudged) {
     EXPECT_EQ(left_over(), 0);
 }
 
+TEST(ChildHost, StoppedFromOutsideEndsTheStepAtOnceAndLeavesNoProcess) {
+    auto options = helper({"--test-hang-at", "0:1 push", "--test-ignore-term"});
+    bool stop = false;
+    options.stopped = [&] { return stop; };
+    options.veto = [&](const prove::ProbeStep&) { return stop ? std::string("stopped") : ""; };
+    ProveOptions proof;
+    proof.seconds_per_step = 60;
+    proof.begin = [&](const prove::ProbeStep& step) { stop = describe(step) == "0:1 push"; };
+    auto const done = run(options, proof);
+    EXPECT_LT(done.seconds, 30);
+    EXPECT_EQ(of(done, 0, 1, Check::push).reason.substr(0, 7), "stopped");
+    EXPECT_EQ(of(done, 0, 1, Check::map).result, Result::ok);
+    EXPECT_EQ(of(done, 1, 0, Check::load).reason, "stopped");
+    EXPECT_EQ(left_over(), 0);
+}
+
 TEST(ChildHost, AProberThatIgnoresTheRequestToEndIsKilled) {
     ProveOptions proof;
     proof.seconds_per_step = 0.3;
