@@ -376,24 +376,55 @@ std::string write(const Request& request) {
     return json.dump();
 }
 
+namespace {
+
+ProbeStep step_of(const Field& node) {
+    ProbeStep step;
+    auto const check = node["check"].text();
+    if (check == "control") {
+        step.kind = ProbeStep::Kind::control;
+    } else if (check == "self-test") {
+        step.kind = ProbeStep::Kind::self_test;
+    } else if (auto const known = parse_check(check)) {
+        step.check = *known;
+    } else {
+        node["check"].refuse("is no check");
+    }
+    step.accessor = node["accessor"].device();
+    step.owner = node["owner"].device();
+    step.sizes = read_sizes(node["sizes"]);
+    step.seed = node["seed"].count();
+    return step;
+}
+
+}  // namespace
+
+std::string write(const ProbeStep& step) {
+    return step_json(step).dump();
+}
+
+std::string write(const ProbeOutcome& outcome) {
+    auto json = step_json(outcome.step);
+    json["outcome"] = check_json(outcome.result);
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+ProbeStep read_step(std::string_view text, const std::string& file) {
+    auto const json = parse(text, file);
+    return step_of({json, file, ""});
+}
+
+ProbeOutcome read_outcome(std::string_view text, const std::string& file) {
+    auto const json = parse(text, file);
+    Field const node{json, file, ""};
+    return {step_of(node), read_check(node["outcome"])};
+}
+
 Request read_request(std::string_view line) {
     auto const json = parse(line, "step");
     Field const node{json, "step", ""};
     Request request;
-    auto const check = node["check"].text();
-    if (check == "control") {
-        request.step.kind = ProbeStep::Kind::control;
-    } else if (check == "self-test") {
-        request.step.kind = ProbeStep::Kind::self_test;
-    } else if (auto const known = parse_check(check)) {
-        request.step.check = *known;
-    } else {
-        node["check"].refuse("is no check");
-    }
-    request.step.accessor = node["accessor"].device();
-    request.step.owner = node["owner"].device();
-    request.step.sizes = read_sizes(node["sizes"]);
-    request.step.seed = node["seed"].count();
+    request.step = step_of(node);
     request.limits = {node["seconds_per_size"].number(), node["decoy"].boolean()};
     return request;
 }

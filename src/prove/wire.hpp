@@ -37,6 +37,12 @@ std::string write(const Request& request);
 std::string write(const Reply& reply);
 /// Throws InputError named "step" for what is no request.
 Request read_request(std::string_view line);
+/// A step, and what came of it, as objects of a record.
+std::string write(const ProbeStep& step);
+std::string write(const ProbeOutcome& outcome);
+/// Throw InputError that names `file` for what is none.
+ProbeStep read_step(std::string_view json, const std::string& file);
+ProbeOutcome read_outcome(std::string_view json, const std::string& file);
 /// Never throws.
 Reply read_reply(std::string_view line);
 

@@ -14,6 +14,7 @@
 #include "machine/read/p2p_bandwidth.hpp"
 #include "machine/read/paste.hpp"
 #include "machine/read/reader.hpp"
+#include "machine/read/record.hpp"
 #include "machine/read/text.hpp"
 #include "machine/read/topo_matrix.hpp"
 #include "machine/read/topo_p2p.hpp"
@@ -26,6 +27,7 @@ namespace peerlane::read {
 const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
         {"peerlane.machine/1", is_own_json, read_own_json},
+        {"peerlane.record/1", is_record, read_recorded_machine},
         {"NCCL or RCCL topology XML", is_nccl_xml, read_nccl_xml},
         {"hwloc XML", recognizes_hwloc_xml, read_hwloc_xml},
         {"nvbandwidth JSON", recognizes_nvbandwidth_json, read_nvbandwidth_json},
@@ -89,6 +91,10 @@ Machine read_machine(const Source& source) {
     }
     if (auto const nul = source.text.substr(0, 65536).find('\0'); nul != std::string_view::npos) {
         refuse(source, line_at(source.text, nul), "this is binary data, not a description of a machine");
+    }
+    if (!is_utf8(source.text)) {
+        auto const text = as_utf8(source.text);
+        return read_machine({source.name, text});
     }
     if (auto machine = read_known(source)) {
         return *std::move(machine);
