@@ -12,6 +12,7 @@
 
 #include "machine/read/grammar.hpp"
 #include "machine/read/reader.hpp"
+#include "machine/read/text.hpp"
 #include "machine/write/writers.hpp"
 
 /// A format of the table of readers, "any" (whatever is recognized), or "grammar".
@@ -67,7 +68,7 @@ void check(const Machine& machine) {
     check_sound(peerlane::merge({machine, machine}));
 }
 
-Machine read(std::string_view text) {
+Machine read_format(std::string_view text) {
     std::string_view const format = peerlane_fuzz_format;
     if (format == "any") {
         return peerlane::read::read_machine({"input", text});
@@ -82,12 +83,24 @@ Machine read(std::string_view text) {
     for (auto const& reader : peerlane::read::readers()) {
         if (format == reader.format) {
             (void)reader.recognizes(text);
-            auto machine = reader.read({"input", text});
-            machine.origin.kind = "file";
-            return machine;
+            return reader.read({"input", text});
         }
     }
     fail("the format is in the table of readers");
+}
+
+/// As read_machine() does around a reader: it gives it UTF-8, and says where the machine comes from.
+Machine read(std::string_view text) {
+    bool const whole =
+        std::string_view(peerlane_fuzz_format) == "any" || std::string_view(peerlane_fuzz_format) == "grammar";
+    auto machine = whole ? read_format(text) : read_format(peerlane::read::as_utf8(text));
+    if (machine.origin.kind.empty()) {
+        machine.origin.kind = "file";
+    }
+    if (machine.origin.files.empty()) {
+        machine.origin.files.emplace_back("input");
+    }
+    return machine;
 }
 
 }  // namespace

@@ -134,6 +134,9 @@ void Parser::set(std::string_view key, std::string_view value) {
         if (trimmed(model).empty() || trimmed(model).size() != model.size() || model.size() > 100) {
             bad(key, value, "a name; _ stands for a blank");
         }
+        if (!is_utf8(model)) {
+            bad(key, as_utf8(value), "a name of printable characters");
+        }
         for (char const c : model) {
             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
                 bad(key, value, "a name of printable characters");

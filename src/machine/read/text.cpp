@@ -14,6 +14,39 @@ namespace {
 constexpr std::size_t most_lines = 1'000'000;
 constexpr std::size_t most_notices = 1000;
 
+/// Bytes of the UTF-8 character at the start of `text`; 0 when it is none (a stray or missing byte, a longer form than
+/// needed, half of a surrogate pair, beyond the last character).
+std::size_t character_length(std::string_view text) {
+    auto const byte = [&](std::size_t at) { return static_cast<unsigned char>(at < text.size() ? text[at] : 0); };
+    auto const first = byte(0);
+    if (first < 0x80) {
+        return 1;
+    }
+    std::size_t const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || text.size() < length) {
+        return 0;
+    }
+    unsigned char least = 0x80, most = 0xbf;
+    if (first == 0xe0) {
+        least = 0xa0;
+    } else if (first == 0xed) {
+        most = 0x9f;
+    } else if (first == 0xf0) {
+        least = 0x90;
+    } else if (first == 0xf4) {
+        most = 0x8f;
+    }
+    if (byte(1) < least || byte(1) > most) {
+        return 0;
+    }
+    for (std::size_t at = 2; at < length; ++at) {
+        if (byte(at) < 0x80 || byte(at) > 0xbf) {
+            return 0;
+        }
+    }
+    return length;
+}
+
 bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
@@ -206,7 +239,9 @@ void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_
 
 void add_notice(Machine& machine, const Source& source, const char* code, int line, std::string text) {
     if (machine.notices.size() < most_notices) {
-        machine.notices.push_back({code, std::string(source.name), line, std::move(text)});
+        // Texts quote the input, cut to a length: perhaps inside a character.
+        machine.notices.push_back(
+            {code, std::string(source.name), line, is_utf8(text) ? std::move(text) : as_utf8(text)});
     } else if (machine.notices.size() == most_notices) {
         machine.notices.push_back({"more", std::string(source.name), line, "more notices like these are left out"});
     }
@@ -214,6 +249,32 @@ void add_notice(Machine& machine, const Source& source, const char* code, int li
 
 void refuse(const Source& source, int line, std::string reason) {
     throw InputError(std::string(source.name), line, std::move(reason));
+}
+
+bool is_utf8(std::string_view text) {
+    while (!text.empty()) {
+        auto const length = character_length(text);
+        if (length == 0) {
+            return false;
+        }
+        text.remove_prefix(length);
+    }
+    return true;
+}
+
+std::string as_utf8(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        auto const length = character_length(text);
+        if (length == 0) {
+            out += '?';
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
 }
 
 std::string_view trimmed(std::string_view text) {

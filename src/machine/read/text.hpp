@@ -43,6 +43,12 @@ void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_
 void add_notice(Machine& machine, const Source& source, const char* code, int line, std::string text);
 [[noreturn]] void refuse(const Source& source, int line, std::string reason);
 
+/// True when every byte belongs to a whole UTF-8 character.
+bool is_utf8(std::string_view text);
+/// Each byte that belongs to no UTF-8 character becomes '?': columns stay where they are, and what is read has a JSON
+/// form that reads back equal.
+std::string as_utf8(std::string_view text);
+
 std::string_view trimmed(std::string_view text);
 /// Split at blanks and tabs, no empty parts.
 std::vector<std::string_view> words(std::string_view text);

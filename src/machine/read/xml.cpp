@@ -1,5 +1,8 @@
 #include "machine/read/xml.hpp"
 
+#include <charconv>
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "machine/read/text.hpp"
@@ -80,6 +83,20 @@ struct Bounds {
             refuse(source, line_at(text, begin), "more elements or attributes than any machine needs");
         }
     }
+    /// "&#55296;" and its like are no characters; the parser would write bytes for them that are none either.
+    void characters() const {
+        for (auto from = text.find("&#"); from != std::string_view::npos; from = text.find("&#", from + 2)) {
+            auto const hex = text.substr(from + 2, 1) == "x";
+            auto const digits = text.substr(from + (hex ? 3 : 2), 16);
+            std::uint64_t code = 0;
+            auto const end = std::from_chars(digits.data(), digits.data() + digits.size(), code, hex ? 16 : 10).ptr;
+            auto const length = static_cast<std::size_t>(end - digits.data());
+            bool const surrogate = code >= 0xd800 && code <= 0xdfff;
+            if (length > 0 && (code == 0 || surrogate || code > 0x10ffff || length == digits.size())) {
+                refuse(source, line_at(text, from), fmt::format("{} is no character", text.substr(from, 12)));
+            }
+        }
+    }
     void check() {
         while ((at = text.find('<', at)) != std::string_view::npos) {
             if (starts("<!--")) {
@@ -107,7 +124,9 @@ void parse_xml(const Source& source, pugi::xml_document& document) {
     if (source.text.size() > largest_text) {
         refuse(source, 0, "more than 64 MiB of XML: no machine is described so");
     }
-    Bounds{source, source.text}.check();
+    Bounds bounds{source, source.text};
+    bounds.characters();
+    bounds.check();
     auto const result = document.load_buffer(source.text.data(), source.text.size());
     if (!result) {
         refuse(source, line_at(source.text, static_cast<std::size_t>(result.offset)),
