@@ -114,6 +114,9 @@ void Engine::handle(const Event& event) {
                 finish_step(live);
                 return;
             }
+            if (ended_) {
+                ended_({live.id, live.began, live.left_bytes, live.way.uses});
+            }
             if (live.op.kind == Op::Kind::copy) {
                 move_bytes(live.way, live.op.copy.to.address, live.op.copy.from.address, live.op.copy.bytes,
                            live.op.device);
@@ -222,6 +225,7 @@ void Engine::begin_copy(Live& live) {
 
 void Engine::start_flow(Live& live) {
     live.left = static_cast<double>(live.left_bytes);
+    live.began = now_;
     live.since = now_;
     live.rate = 0;
     live.flow = sharing_.add(live.way.uses, 1.0, live.way.cap);
@@ -254,6 +258,9 @@ void Engine::resolve_flows() {
         if (live.rate > 0) {
             schedule(now_ + live.left / live.rate, live.id, Event::What::flow_ends, live.version);
         }
+    }
+    if (shared_) {
+        shared_();
     }
 }
 

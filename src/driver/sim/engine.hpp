@@ -78,6 +78,21 @@ class Engine {
     /// Whether anything of this operation is known to be stuck for ever by a fault of the machine.
     [[nodiscard]] std::size_t live() const { return live_.size(); }
 
+    /// A copy or fill that ended, for those who draw loads of links.
+    struct Ended {
+        OpId op;
+        double began;  ///< when its first byte moved
+        std::uint64_t bytes;
+        const std::vector<model::Use>& uses;  ///< links as Network numbers them
+    };
+    /// Called inside advance(), which they must not call back: `ended` for each transfer, `shared` when rates changed.
+    void observe(std::function<void(const Ended&)> ended, std::function<void()> shared = {}) {
+        ended_ = std::move(ended);
+        shared_ = std::move(shared);
+    }
+    /// Bytes/s that cross a link now.
+    [[nodiscard]] double load(int link) const { return sharing_.load(link); }
+
   private:
     struct Live;
     struct Transfer;
@@ -145,6 +160,8 @@ class Engine {
     std::unordered_map<std::uint64_t, std::size_t> queued_;
     std::map<std::uint64_t, Error::Info> stream_errors_;
     std::optional<Error::Info> fault_;
+    std::function<void(const Ended&)> ended_;
+    std::function<void()> shared_;
 };
 
 }  // namespace peerlane::sim

@@ -18,6 +18,7 @@ struct Engine::Live {
     // The flow.
     bool flowing = false;
     model::FlowId flow = 0;
+    double began = 0;
     double left = 0;            ///< bytes
     double rate = 0;            ///< bytes/s
     double since = 0;           ///< time at which `left` was right
