@@ -27,10 +27,10 @@ struct RecordedRun {
 };
 
 /// A step that began and never ended, or whose process could not be ended.
-struct OpenStep {
+struct RecordedStep {
     prove::ProbeStep step;
     RecordedRun run;
-    friend bool operator==(const OpenStep&, const OpenStep&) = default;
+    friend bool operator==(const RecordedStep&, const RecordedStep&) = default;
 };
 
 struct Record {
@@ -41,7 +41,7 @@ struct Record {
     int facts_line = 0;
     std::vector<prove::ProbeOutcome> outcomes{};
     std::optional<Verdicts> verdicts{};  ///< empty when the run did not come to its end
-    std::vector<OpenStep> open{};        ///< in the order in which they began, those of earlier runs first
+    std::vector<RecordedStep> open{};    ///< in the order in which they began, those of earlier runs first
     friend bool operator==(const Record&, const Record&) = default;
 };
 
@@ -66,7 +66,7 @@ class RecordWriter {
 /// Replaces `path` at once by a record of this run, `earlier` still open in it. Documents may hold line breaks. Throws
 /// Error (call and path named) when the file cannot be made.
 std::unique_ptr<RecordWriter> write_record(const std::string& path, const RecordedRun& run, const std::string& machine,
-                                           const std::string& facts, const std::vector<OpenStep>& earlier = {});
+                                           const std::string& facts, const std::vector<RecordedStep>& earlier = {});
 
 /// This process, on this boot of the host.
 RecordedRun this_run(std::string version, bool simulated, std::uint64_t seed, std::string boot_id);

@@ -14,29 +14,19 @@
 namespace peerlane {
 
 /// What verdicts depend on, as named values that compare. Equal keys: the verdicts still hold.
-struct VerdictKey {
+struct CacheKey {
     std::vector<std::pair<std::string, std::string>> parts;  ///< name, value; names are unique
-    friend bool operator==(const VerdictKey&, const VerdictKey&) = default;
+    friend bool operator==(const CacheKey&, const CacheKey&) = default;
 };
 
-/// Of a machine that is there: UUIDs, driver, firmware, kernel and its command line, boot, link states and widths, and
-/// which devices this process sees (`visible`, free text). Pure.
-VerdictKey verdict_key(const Machine& machine, const HostFacts& host, const NvmlFacts& nvml,
-                       const std::string& visible);
+/// Of a machine that is there (names as diagnose knows them): UUIDs, driver, firmware, kernel and its command line,
+/// boot, link states and widths, and which devices this process sees (`visible`, free text). Pure.
+CacheKey cache_key(const Machine& machine, const HostFacts& host, const NvmlFacts& nvml, const std::string& visible);
 /// Of a simulated one: its description and what is wrong with it.
-VerdictKey verdict_key(const Machine& machine, const std::string& faults);
-
-/// A part that is not the same in both; empty where one of them lacks it.
-struct KeyDifference {
-    std::string name, stored, now;
-    friend bool operator==(const KeyDifference&, const KeyDifference&) = default;
-};
-std::vector<KeyDifference> differences(const VerdictKey& stored, const VerdictKey& now);
-/// True when what differs is the path itself (links, visibility), not the software around it.
-bool is_of_path(const KeyDifference& difference);
+CacheKey cache_key(const Machine& machine, const std::string& faults);
 
 struct StoredVerdicts {
-    VerdictKey key;
+    CacheKey key;
     Verdicts verdicts;
     friend bool operator==(const StoredVerdicts&, const StoredVerdicts&) = default;
 };

@@ -71,7 +71,7 @@ std::string members(const RecordedRun& run) {
                        quoted(run.boot_id));
 }
 
-std::string open_line(const OpenStep& open) {
+std::string open_line(const RecordedStep& open) {
     auto step = prove::wire::write(open.step);
     step.pop_back();  // its closing brace
     return fmt::format("{{\"open\":{{\"step\":{},{},\"run\":{{{}}}}}}}", quoted(describe(open.step)), step.substr(1),
@@ -86,7 +86,7 @@ std::string step_line(const char* what, const prove::ProbeStep& step, const std:
 class Journal final : public RecordWriter {
   public:
     Journal(const std::string& path, const RecordedRun& run, const std::string& machine, const std::string& facts,
-            const std::vector<OpenStep>& earlier)
+            const std::vector<RecordedStep>& earlier)
         : path_(path), run_(run), open_(earlier) {
         auto const fresh = fmt::format("{}.{}.tmp", path, ::getpid());
         file_ = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -157,7 +157,7 @@ class Journal final : public RecordWriter {
         }
     }
     void close_step(const std::string& name) {
-        std::erase_if(open_, [&](const OpenStep& open) { return describe(open.step) == name; });
+        std::erase_if(open_, [&](const RecordedStep& open) { return describe(open.step) == name; });
     }
 
     void add(std::string line) {
@@ -193,7 +193,7 @@ class Journal final : public RecordWriter {
 
     std::string path_;
     RecordedRun run_;
-    std::vector<OpenStep> open_;
+    std::vector<RecordedStep> open_;
     std::string begun_, failure_;
     int file_ = -1;
 };
@@ -201,7 +201,7 @@ class Journal final : public RecordWriter {
 }  // namespace
 
 std::unique_ptr<RecordWriter> write_record(const std::string& path, const RecordedRun& run, const std::string& machine,
-                                           const std::string& facts, const std::vector<OpenStep>& earlier) {
+                                           const std::string& facts, const std::vector<RecordedStep>& earlier) {
     return std::make_unique<Journal>(path, run, machine, facts, earlier);
 }
 

@@ -139,12 +139,12 @@ class Reader {
     }
     void close(const prove::ProbeStep& step) {
         auto const name = describe(step);
-        std::erase_if(record_.open, [&](const OpenStep& open) { return describe(open.step) == name; });
+        std::erase_if(record_.open, [&](const RecordedStep& open) { return describe(open.step) == name; });
     }
-    void open(OpenStep step) {
+    void open(RecordedStep step) {
         auto const name = describe(step.step);
         if (std::none_of(record_.open.begin(), record_.open.end(),
-                         [&](const OpenStep& open) { return describe(open.step) == name; })) {
+                         [&](const RecordedStep& open) { return describe(open.step) == name; })) {
             record_.open.push_back(std::move(step));
         }
     }

@@ -77,7 +77,7 @@ TEST_F(RecordFile, AStepIsOnDiskBeforeItRuns) {
     EXPECT_NE(last_line().find("0:2 store"), std::string::npos);
     auto const record = read();
     ASSERT_EQ(record.open.size(), 1U);
-    EXPECT_EQ(record.open[0], (OpenStep{check(Check::store, 0, 2), run()}));
+    EXPECT_EQ(record.open[0], (RecordedStep{check(Check::store, 0, 2), run()}));
     EXPECT_FALSE(record.verdicts);
 }
 
@@ -98,7 +98,7 @@ TEST_F(RecordFile, AFrozenStepStaysOpenAndIsNamedInTheLastLine) {
 }
 
 TEST_F(RecordFile, WhatAnEarlierRunLeftOpenStaysUntilItIsRunAgainAndEnds) {
-    OpenStep const earlier{check(Check::store, 0, 2), {"1.0", true, 1, 5, 6, "boot-before"}};
+    RecordedStep const earlier{check(Check::store, 0, 2), {"1.0", true, 1, 5, 6, "boot-before"}};
     {
         auto const writer = write_record(path_, run(), machine_text, "", {earlier});
         CheckResult skipped;
@@ -106,7 +106,7 @@ TEST_F(RecordFile, WhatAnEarlierRunLeftOpenStaysUntilItIsRunAgainAndEnds) {
         writer->end({earlier.step, skipped});  // never begun
         writer->finish(test::healthy_pair());
     }
-    EXPECT_EQ(read().open, std::vector<OpenStep>{earlier});
+    EXPECT_EQ(read().open, std::vector<RecordedStep>{earlier});
     auto const again = write_record(path_, run(), machine_text, "", read().open);
     again->begin(earlier.step);
     again->end({earlier.step, {Result::ok}});
