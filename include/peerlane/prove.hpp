@@ -1,6 +1,7 @@
 #pragma once
 /// The proof of a machine: which steps, run where, and what follows from their outcomes.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -16,9 +17,17 @@ namespace peerlane::prove {
 /// accessor, owner
 using DirectedPair = std::pair<int, int>;
 
+/// Sizes of a full proof and of a quick one.
+inline constexpr std::array<std::uint64_t, 5> full_sizes{8, 4 * KiB, 64 * KiB, 512 * KiB + 4, 16 * MiB + 36};
+inline constexpr std::array<std::uint64_t, 2> quick_sizes{4 * KiB, 16 * MiB + 36};
+
+/// What the first proof of a machine asks; the full one asks all_checks.
+inline constexpr std::array first_checks{Check::claim, Check::map, Check::push, Check::pull, Check::store, Check::load};
+
 struct ProveOptions {
     std::vector<DirectedPair> pairs{};  ///< empty: every directed pair of the machine
-    std::vector<std::uint64_t> sizes{4 * KiB, 16 * MiB + 36};
+    std::vector<std::uint64_t> sizes{quick_sizes.begin(), quick_sizes.end()};
+    std::vector<Check> checks{first_checks.begin(), first_checks.end()};
     std::uint64_t seed = 1;        ///< draw one on real devices; an input under simulation
     double seconds_per_step = 10;  ///< hard limit of one step, all its sizes together
     bool simulated = false;        ///< what the result says of itself
@@ -26,9 +35,11 @@ struct ProveOptions {
     OnEnd end{};
 };
 
-/// The first proof: of each data direction that a pair serves the control arm, then claim, map, push, pull, store and
-/// load of the pair. Both directions of two devices follow each other. Throws std::invalid_argument for a pair that the
-/// machine does not have, for no size and for a size of 0.
+/// The steps that `options` ask for: of each data direction that a pair serves the control arm, then the checks of the
+/// pair, in the order of the ladder. Both directions of two devices follow each other. Throws std::invalid_argument for
+/// a pair that the machine does not have, for no size and for a size of 0.
+std::vector<ProbeStep> proof_steps(const Machine& machine, const ProveOptions& options);
+/// The same of the first proof.
 std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
                                          std::span<const std::uint64_t> sizes, std::uint64_t seed);
 

@@ -72,6 +72,18 @@ __device__ inline std::uint64_t grid_stride() {
     return std::uint64_t{gridDim.x} * blockDim.x;
 }
 
+/// A clock that every device of the machine shares, in nanoseconds; steps of up to a microsecond.
+__device__ inline std::uint64_t global_ns() {
+#if defined(__CUDACC__)
+    std::uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+#else
+    static std::uint64_t now = 0;
+    return now += 1000;
+#endif
+}
+
 /// A range as `head` bytes, `units` whole units that begin aligned, and the rest.
 struct Split {
     std::uint64_t head, units, tail_at;

@@ -92,7 +92,7 @@ bool tells(const PairVerdict& pair) {
 /// Claimed one way only, or claimed and then not there (no mapping slot left). Missing atomics are by design of the
 /// link.
 bool less_than_it_should_be(const Verdicts& verdicts, const PairVerdict& pair) {
-    constexpr std::array expected{Check::map, Check::push, Check::pull, Check::store, Check::load};
+    constexpr std::array expected{Check::map, Check::push, Check::pull, Check::store, Check::load, Check::flag};
     auto const* const back = verdicts.pair(pair.owner, pair.accessor);
     auto const one_way = back != nullptr && (*back)[Check::claim].result == Result::no;
     auto const missing =

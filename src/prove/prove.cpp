@@ -10,10 +10,8 @@
 namespace peerlane::prove {
 namespace {
 
-constexpr std::array first_proof{Check::claim, Check::map, Check::push, Check::pull, Check::store, Check::load};
-
-bool moves_bytes(Check check) {
-    return check != Check::claim && check != Check::map;
+bool has_sizes(Check check) {
+    return check == Check::push || check == Check::pull || check == Check::store || check == Check::load;
 }
 
 /// Both directions of two devices side by side, so that a prober keeps its buffers and mappings from one to the other.
@@ -42,29 +40,42 @@ std::vector<DirectedPair> side_by_side(const Machine& machine, std::span<const D
 
 }  // namespace
 
-std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
-                                         std::span<const std::uint64_t> sizes, std::uint64_t seed) {
-    std::vector<std::uint64_t> ascending(sizes.begin(), sizes.end());
+std::vector<ProbeStep> proof_steps(const Machine& machine, const ProveOptions& options) {
+    auto ascending = options.sizes;
     std::sort(ascending.begin(), ascending.end());
     ascending.erase(std::unique(ascending.begin(), ascending.end()), ascending.end());
     if (ascending.empty() || ascending.front() == 0) {
         throw std::invalid_argument("a proof needs at least one size, and none of 0 bytes");
     }
+    auto const asked = [&](Check check) {
+        return std::find(options.checks.begin(), options.checks.end(), check) != options.checks.end();
+    };
     std::vector<ProbeStep> steps;
     std::set<DirectedPair> controlled;
-    for (auto const& pair : side_by_side(machine, pairs)) {
+    for (auto const& pair : side_by_side(machine, options.pairs)) {
         for (auto const& direction : {pair, DirectedPair(pair.second, pair.first)}) {
             if (controlled.insert(direction).second) {
-                steps.push_back(
-                    {ProbeStep::Kind::control, Check::claim, direction.first, direction.second, ascending, seed});
+                steps.push_back({ProbeStep::Kind::control, Check::claim, direction.first, direction.second, ascending,
+                                 options.seed});
             }
         }
-        for (auto const check : first_proof) {
-            steps.push_back({ProbeStep::Kind::check, check, pair.first, pair.second,
-                             moves_bytes(check) ? ascending : std::vector<std::uint64_t>{}, seed});
+        for (auto const check : all_checks) {
+            if (asked(check)) {
+                steps.push_back({ProbeStep::Kind::check, check, pair.first, pair.second,
+                                 has_sizes(check) ? ascending : std::vector<std::uint64_t>{}, options.seed});
+            }
         }
     }
     return steps;
+}
+
+std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
+                                         std::span<const std::uint64_t> sizes, std::uint64_t seed) {
+    ProveOptions options;
+    options.pairs.assign(pairs.begin(), pairs.end());
+    options.sizes.assign(sizes.begin(), sizes.end());
+    options.seed = seed;
+    return proof_steps(machine, options);
 }
 
 Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes, std::uint64_t seed, bool simulated) {
@@ -113,7 +124,7 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
 }
 
 Verdicts prove(ProbeHost& host, const Machine& machine, const ProveOptions& options) {
-    auto const steps = first_proof_steps(machine, options.pairs, options.sizes, options.seed);
+    auto const steps = proof_steps(machine, options);
     auto const outcomes = host.run(steps, options.seconds_per_step, options.begin, options.end);
     return assemble(machine, outcomes, options.seed, options.simulated);
 }

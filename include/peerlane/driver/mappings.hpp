@@ -42,6 +42,9 @@ class MappingsOfDriver {
     virtual ~MappingsOfDriver() = default;
     /// The driver's claim, nothing more. Throws std::invalid_argument for an unknown device.
     [[nodiscard]] virtual bool can_access(int accessor, int owner) const = 0;
+    /// The driver's claim that fetch-adds of the accessor's kernels on the owner's memory are atomic for the owner too.
+    /// Links over PCIe have none. Throws std::invalid_argument for an unknown device.
+    [[nodiscard]] virtual bool native_atomics(int accessor, int owner) const = 0;
     /// Maps all plain memory of the owner's context, existing and future. An unknown device or accessor == owner is
     /// `refused` (codes 101 and 217). Takes about 10 ms a direction on real devices.
     virtual MappingOutcome enable_access(AccessEdge edge) = 0;

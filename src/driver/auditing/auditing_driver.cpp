@@ -28,6 +28,7 @@ class Watched final : public AuditingDriver {
     Capabilities capabilities(int device) const override { return inner_.capabilities(device); }
     std::string description() const override { return inner_.description() + ", audited"; }
     bool can_access(int accessor, int owner) const override { return inner_.can_access(accessor, owner); }
+    bool native_atomics(int accessor, int owner) const override { return inner_.native_atomics(accessor, owner); }
 
     MappingOutcome enable_access(AccessEdge edge) override {
         auto const outcome = inner_.enable_access(edge);

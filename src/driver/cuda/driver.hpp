@@ -35,6 +35,7 @@ class CudaDriver final : public Driver {
     [[nodiscard]] std::string description() const override { return description_; }
 
     [[nodiscard]] bool can_access(int accessor, int owner) const override;
+    [[nodiscard]] bool native_atomics(int accessor, int owner) const override;
     MappingOutcome enable_access(AccessEdge edge) override;
     MappingOutcome disable_access(AccessEdge edge) override;
     MappingOutcome grant(PoolId pool, int accessor, Access access) override;

@@ -40,6 +40,18 @@ bool CudaDriver::can_access(int accessor, int owner) const {
     return answer != 0;
 }
 
+bool CudaDriver::native_atomics(int accessor, int owner) const {
+    require_device(accessor);
+    require_device(owner);
+    if (accessor == owner) {
+        return true;
+    }
+    int answer = 0;
+    check(cudaDeviceGetP2PAttribute(&answer, cudaDevP2PAttrNativeAtomicSupported, accessor, owner),
+          "cudaDeviceGetP2PAttribute", {accessor, owner});
+    return answer != 0;
+}
+
 MappingOutcome CudaDriver::enable_or_disable(AccessEdge edge, bool enable) {
     // The runtime gives these two codes as well (tried on real devices); an unknown accessor it could not even be asked
     // of.

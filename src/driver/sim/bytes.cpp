@@ -7,8 +7,10 @@
 namespace peerlane::sim {
 namespace {
 
+constexpr std::uint64_t displacement = 64;
+
 std::uint64_t shift_of(std::uint64_t bytes) {
-    return std::min<std::uint64_t>(64, bytes / 2);
+    return std::min<std::uint64_t>(displacement, bytes / 2);
 }
 
 /// Right bytes in the wrong place: the range turned by `shift`.
@@ -74,7 +76,7 @@ std::vector<Stretch> Engine::read_bytes(const Way& way, Block& block, Address fr
 }
 
 void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t bytes, std::vector<Stretch> what) {
-    auto const offset = to - block.base;
+    auto offset = to - block.base;
     if (way.mirror_accessor >= 0 && way.write) {
         auto const garbage = Pattern{pattern_key(truth_.seed, 0x6d6972726f720000ULL, block.number), 0};
         block.mirror.try_emplace(way.mirror_accessor, Extents(block.bytes, garbage)).first->second.write(offset, what);
@@ -87,7 +89,13 @@ void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t
             stretch.content.inverted = !stretch.content.inverted;
         }
     } else if (effect == Fault::Effect::offset) {
-        what = turned(what, bytes);
+        if (block.bytes - offset - bytes >= displacement) {
+            offset += displacement;
+        } else if (offset >= displacement) {
+            offset -= displacement;
+        } else {  // nowhere else to go
+            what = turned(what, bytes);
+        }
     }
     for (auto& unseen : block.unseen) {
         cut(unseen.second, offset, offset + bytes);
@@ -99,7 +107,7 @@ void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t
     if (!leaves_old_bytes(effect) || (effect == Fault::Effect::mirror && !way.write) || reads_mirror) {
         block.contents.write(offset, what);
     }
-    memory_changed(to, bytes);
+    memory_changed(block.base + offset, bytes);
 }
 
 void Engine::move_bytes(const Way& way, Address to, Address from, std::uint64_t bytes, int device) {

@@ -139,7 +139,7 @@ void Engine::handle(const Event& event) {
             break;
         case Event::What::timeout:
             if (event.version == live.version && watchers_.erase(live.id) != 0) {
-                step_kernel(live, {0, false, {}});
+                step_kernel(live, {flag_value(live.step.from).value_or(0), false, {}});
             }
             break;
     }

@@ -141,7 +141,8 @@ class Engine {
     void move_bytes(const Way& way, Address to, Address from, std::uint64_t bytes, int device);
     void write_bytes(const Way& way, Block& block, Address to, std::uint64_t bytes, std::vector<Stretch> what);
     std::vector<Stretch> read_bytes(const Way& way, Block& block, Address from, std::uint64_t bytes);
-    bool flag_met(Address at, std::uint64_t at_least);
+    [[nodiscard]] std::optional<std::uint32_t> flag_value(Address at) const;
+    [[nodiscard]] bool flag_met(Address at, std::uint64_t at_least) const;
 
     Truth truth_;
     SimMemory memory_;

@@ -180,6 +180,14 @@ bool SimDriver::can_access(int accessor, int owner) const {
     return engine_.truth().claims(accessor, owner);
 }
 
+bool SimDriver::native_atomics(int accessor, int owner) const {
+    Lock const lock(mutex_);
+    engine_.memory().check_device(accessor, "native_atomics");
+    engine_.memory().check_device(owner, "native_atomics");
+    charge(engine_.truth().figures.can_access_s);
+    return accessor == owner || (engine_.truth().figures.native_atomics && engine_.truth().claims(accessor, owner));
+}
+
 MappingOutcome SimDriver::enable_access(AccessEdge edge) {
     Lock const lock(mutex_);
     check_alive();

@@ -61,6 +61,7 @@ class SimDriver final : public Driver {
     std::string description() const override;
 
     bool can_access(int accessor, int owner) const override;
+    bool native_atomics(int accessor, int owner) const override;
     MappingOutcome enable_access(AccessEdge edge) override;
     MappingOutcome disable_access(AccessEdge edge) override;
     MappingOutcome grant(PoolId pool, int accessor, Access access) override;

@@ -44,14 +44,19 @@ bool Engine::may_touch(Live& live, const Block* block, Address at, std::uint64_t
     return true;
 }
 
-bool Engine::flag_met(Address at, std::uint64_t at_least) {
+std::optional<std::uint32_t> Engine::flag_value(Address at) const {
     auto const* const block = memory_.find(at);
     if (block == nullptr || block->bytes - (at - block->base) < 4) {
-        return false;
+        return std::nullopt;
     }
     std::uint32_t value = 0;
     block->contents.read(at - block->base, &value, 4);
-    return value >= at_least;
+    return value;
+}
+
+bool Engine::flag_met(Address at, std::uint64_t at_least) const {
+    auto const value = flag_value(at);
+    return value && *value >= at_least;
 }
 
 void Engine::memory_changed(Address at, std::uint64_t bytes) {
@@ -127,7 +132,7 @@ void Engine::begin_step(Live& live) {
 void Engine::wait_for_flag(Live& live) {
     auto const& step = live.step;
     if (flag_met(step.from, step.value)) {
-        step_kernel(live, {step.value, true, {}});
+        step_kernel(live, {*flag_value(step.from), true, {}});
         return;
     }
     watchers_[live.id] = {step.from, step.value};
@@ -181,15 +186,21 @@ void Engine::finish_step(Live& live) {
             break;
         }
         case Kind::fetch_add: {
+            // What it finds is what it sees there, its own adds among it even where the owner never gets them.
+            auto seen = live.way;
+            seen.fault = nullptr;
+            seen.write = false;
             std::uint32_t value = 0;
-            to->contents.read(step.to - to->base, &value, 4);
+            for (auto const& stretch : read_bytes(seen, *to, step.to, 4)) {
+                stretch.content.read(0, reinterpret_cast<unsigned char*>(&value) + stretch.offset, stretch.bytes);
+            }
             answer.value = value;
             auto const sum = static_cast<std::uint32_t>(value + step.value);
             write_bytes(live.way, *to, step.to, 4, {{0, 4, Content::of(&sum, 4)}});
             break;
         }
         case Kind::wait:
-            answer.value = step.value;
+            answer.value = flag_value(step.from).value_or(0);
             break;
     }
     step_kernel(live, answer);

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/add.cu"
 #include "kernels/check.cu"
 #include "kernels/copy.cu"
 #include "kernels/fill.cu"
+#include "kernels/token.cu"
 
 namespace peerlane::cuda {
 namespace {
@@ -151,6 +153,46 @@ TEST(DeviceCode, PicksCtasBySizeUpToTheDevice) {
     EXPECT_EQ(picked(512 * 64 + 1, 0), 2U);
     EXPECT_EQ(picked(std::size_t{16} << 20, 0), 132U);
     EXPECT_EQ(picked(1000, 7), 7U);
+}
+
+TEST(DeviceCodeAdd, EveryLaneAddsOnceInEveryRoundWhateverTheShape) {
+    for (auto const& shape : shapes) {
+        for (std::uint32_t const lanes : {0u, 1u, 7u, 64u, 129u}) {
+            std::uint32_t words[3] = {5, 0xfffffff0u, 9};
+            AddArguments const arguments{address_of(&words[1]), lanes, 13};
+            ASSERT_EQ(device_code_add.launch({nullptr, 2, shape}, &arguments), cudaSuccess);
+            EXPECT_EQ(words[1], 0xfffffff0u + lanes * 13);
+            EXPECT_EQ(words[0], 5u);
+            EXPECT_EQ(words[2], 9u);
+        }
+    }
+    std::uint32_t words[2] = {0, 0};
+    AddArguments const astride{address_of(words) + 2, 1, 1};
+    EXPECT_NE(device_code_add.launch({nullptr, 1, {}}, &astride), cudaSuccess);
+}
+
+TEST(DeviceCodeToken, OneSideTakesTokensThatLieThereAndStopsAtWhatIsNone) {
+    std::uint32_t mine = 41, other = 0;
+    TokenOutcome outcome{9, 9};
+    TokenArguments arguments{address_of(&mine), address_of(&other), address_of(&outcome), 41, 1, 0, 1e-3};
+    ASSERT_EQ(device_code_token.launch({nullptr, 1, {}}, &arguments), cudaSuccess);
+    EXPECT_EQ(outcome, (TokenOutcome{1, 41}));
+    EXPECT_EQ(other, 41u);
+    arguments.rounds = 2;  // the second one never comes
+    ASSERT_EQ(device_code_token.launch({nullptr, 1, {}}, &arguments), cudaSuccess);
+    EXPECT_EQ(outcome, (TokenOutcome{1, 41}));
+    mine = 77;
+    other = 0;
+    ASSERT_EQ(device_code_token.launch({nullptr, 1, {}}, &arguments), cudaSuccess);
+    EXPECT_EQ(outcome, (TokenOutcome{0, 77}));
+    EXPECT_EQ(other, 0u) << "not handed on";
+    arguments.starts = 1;
+    arguments.first = 77;
+    ASSERT_EQ(device_code_token.launch({nullptr, 1, {}}, &arguments), cudaSuccess);
+    EXPECT_EQ(outcome, (TokenOutcome{1, 77}));
+    EXPECT_EQ(other, 78u) << "the next one is sent before it waits";
+    arguments.budget_s = -1;
+    EXPECT_NE(device_code_token.launch({nullptr, 1, {}}, &arguments), cudaSuccess);
 }
 
 }  // namespace

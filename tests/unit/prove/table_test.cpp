@@ -92,9 +92,44 @@ TEST_P(EveryDirectedPair, SmallSizesOnly) {
     expect_at_every_pair(machine_of(2, PathClass::sys), "@4KiB-", 4096);
 }
 
+prove::ProveOptions all_checks_of_it() {
+    prove::ProveOptions options;
+    options.checks.assign(all_checks.begin(), all_checks.end());
+    return options;
+}
+
+class EveryWord : public testing::TestWithParam<Named> {};
+INSTANTIATE_TEST_SUITE_P(Table, EveryWord, testing::ValuesIn(effects_on({"atomic", "flag"})), name_of);
+
+/// Atomics and flags, beside all the other checks. Missing atomics are by design of the link.
+TEST_P(EveryWord, AtEveryDirectedPair) {
+    auto const& [check, effect] = GetParam();
+    for (auto const& machine : {machine_of(3), machine_of(2, PathClass::nv)}) {
+        for (auto const& pair : machine.machine().pairs) {
+            auto const who = std::to_string(pair.accessor) + ":" + std::to_string(pair.owner);
+            auto const fault = check + ":" + who + "=" + effect.effect;
+            SCOPED_TRACE(fault);
+            auto const verdicts = prove_with(machine, {fault}, all_checks_of_it()).verdicts;
+            auto const right = std::string(effect.verdict).empty();
+            EXPECT_EQ(complaints(verdicts), right ? Lines{} : Lines{who + " " + check + " " + effect.verdict});
+            EXPECT_EQ(verdicts.status,
+                      check == "atomic" && effect.status == Status::degraded ? Status::healthy : effect.status);
+            EXPECT_EQ(verdicts.route(0, 1)->use, RouteVerdict::Use::direct) << "bytes still go";
+            auto const& result = (*verdicts.pair(pair.accessor, pair.owner))[*parse_check(check)];
+            if (result.result == Result::wrong) {
+                EXPECT_EQ(result.at_bytes, 4u);
+                EXPECT_GE(*result.bad_bytes, 1u);
+            }
+            if (result.result == Result::hang) {
+                EXPECT_NE(result.reason.find(" s"), std::string::npos) << result.reason;
+            }
+        }
+    }
+}
+
 TEST(Table, HealthyMachinesOfEverySize) {
     for (int devices = 2; devices <= 8; ++devices) {
-        auto const proof = prove_with(machine_of(devices), {});
+        auto const proof = prove_with(machine_of(devices), {}, all_checks_of_it());
         EXPECT_EQ(complaints(proof.verdicts), Lines{});
         EXPECT_EQ(proof.verdicts.status, Status::healthy);
         EXPECT_EQ(proof.verdicts.pairs.size(), static_cast<std::size_t>(devices * (devices - 1)));

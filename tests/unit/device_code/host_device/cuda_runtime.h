@@ -30,3 +30,8 @@ inline void atomicMin(unsigned long long* at, unsigned long long value) {
 inline void atomicAdd(unsigned long long* at, unsigned long long value) {
     *at += value;
 }
+inline unsigned atomicAdd_system(unsigned* at, unsigned value) {
+    auto const old = *at;
+    *at = old + value;
+    return old;
+}

@@ -1,0 +1,43 @@
+#pragma once
+/// What a check has while it runs, and what several checks ask alike. For the files of the ladder only.
+
+#include <string>
+
+#include <peerlane/probe_host.hpp>
+
+#include "prove/bench.hpp"
+#include "prove/ladder.hpp"
+
+namespace peerlane::prove {
+
+/// What a step needs while it runs; `result` grows with each size.
+struct Run {
+    Bench& bench;
+    const ProbeStep& step;
+    Limits limits;
+    CheckResult& result;
+};
+
+CheckResult answer(Result result, std::string reason = {});
+/// "mapping device 1 for device 0 was refused: ...".
+std::string refusal(const ProbeStep& step, const MappingOutcome& outcome);
+std::string no_claim(const ProbeStep& step);
+bool claimed(const Run& run);
+/// Whether kernels of the accessor may be sent into the owner's memory; where not, the result says why.
+bool kernels_may_reach(Run& run);
+/// Whether copies of the pair go direct: where either direction is mapped. With neither the driver stages the bytes,
+/// and that proves nothing; the result then says so.
+bool copies_go_direct(Run& run);
+
+/// The checks. Each may throw TimeUp, NotTried and Error.
+void check_claim(Run& run);
+void check_map(Run& run);
+void check_push(Run& run);
+void check_pull(Run& run);
+void check_store(Run& run);
+void check_load(Run& run);
+void check_atomic(Run& run);
+void check_flag(Run& run);
+void check_control(Run& run);
+
+}  // namespace peerlane::prove
