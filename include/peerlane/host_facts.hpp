@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace peerlane {
@@ -64,12 +65,16 @@ struct HostFacts {
     std::string sys_vendor, product_name;  ///< of the firmware: "QEMU", "Standard PC (Q35 + ICH9, 2009)"
     std::string hypervisor_type;           ///< "xen"
     std::string boot_id, kernel_release, kernel_command_line;
-    std::string module_version;       ///< of the nvidia kernel module; empty when it is not loaded
-    std::string driver_text;          ///< first line of `<proc>/driver/nvidia/version`
-    std::vector<std::string> iommus;  ///< units the kernel uses
-    bool pci_tree = false;            ///< `<sysfs>/bus/pci/devices` exists
-    std::vector<PciFunction> pci;     ///< in bus order
-    std::vector<NumaFacts> numa;      ///< online nodes, ascending
+    std::string module_version;  ///< of the nvidia kernel module; empty when it is not loaded
+    std::string driver_text;     ///< first line of `<proc>/driver/nvidia/version`
+    std::string module_taint;    ///< letters of `<sysfs>/module/nvidia/taint`: O built elsewhere, E unsigned
+    std::optional<std::string> module_signer;  ///< who signed the module's file, "" nobody; empty: not read
+    std::vector<std::pair<std::string, std::string>> module_parameters;  ///< of `<proc>/driver/nvidia/params`
+    std::vector<std::string> iommus;                                     ///< units the kernel uses
+    std::optional<bool> wsl;                                             ///< the guest of Windows: `<dev>/dxg` is there
+    bool pci_tree = false;                                               ///< `<sysfs>/bus/pci/devices` exists
+    std::vector<PciFunction> pci;                                        ///< in bus order
+    std::vector<NumaFacts> numa;                                         ///< online nodes, ascending
     std::vector<XgmiLink> xgmi;
     [[nodiscard]] const PciFunction* function(const std::string& bus) const;
     friend bool operator==(const HostFacts&, const HostFacts&) = default;

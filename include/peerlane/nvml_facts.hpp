@@ -38,7 +38,10 @@ struct NvmlDevice {
     PciRate current, most;
     std::optional<bool> mig;
     int mig_instances = 0;
-    std::optional<int> fabric_state;    ///< 0 not supported, 1 not started, 2 in progress, 3 completed
+    std::optional<int> fabric_state;   ///< 0 not supported, 1 not started, 2 in progress, 3 completed
+    std::optional<int> fabric_status;  ///< the library's code of the fabric's registration, once completed
+    std::optional<bool> display_attached, display_active;  ///< a screen is plugged in; something draws on the device
+    std::optional<std::uint64_t> window_used_bytes;        ///< of its BAR1, at rest
     std::optional<int> virtualization;  ///< 0 none, 1 passed through, 2 vGPU, 3 host of vGPUs, 4 host of vSGAs
     std::optional<int> links_code;      ///< the library's answer where it would not list links (3: not supported)
     std::vector<NvmlLink> links;        ///< those that the device has, by number

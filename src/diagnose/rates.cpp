@@ -1,0 +1,280 @@
+/// Causes that rates tell: slower than through the host, slow together, slow for one device.
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "diagnose/context.hpp"
+
+namespace peerlane::causes {
+namespace {
+
+/// Within this share two rates are the same for a choice.
+constexpr double no_difference = 0.1;
+/// A device whose best rate is below this share of what the others reach is weak.
+constexpr double weak_share = 0.6;
+/// An access this many times slower than through the host is no use for flags.
+constexpr double latency_factor = 10;
+
+struct Rated {
+    DirectedPair pair;  ///< source, destination
+    PathClass path = PathClass::unknown;
+    double gbs = 0;
+};
+
+enum class Way { direct, staged };
+
+std::vector<Rated> rated(const Context& context, Way way) {
+    std::vector<Rated> found;
+    for (auto const& route : context.verdicts.routes) {
+        auto const& gbs = way == Way::direct ? route.direct_gbs : route.staged_gbs;
+        auto const* const pair = context.machine.pair(route.source, route.destination);
+        if (gbs && pair != nullptr) {
+            found.push_back({{route.source, route.destination}, pair->path, *gbs});
+        }
+    }
+    return found;
+}
+
+/// Best rate of each device on each kind of path, either direction.
+std::map<PathClass, std::map<int, double>> best_of_devices(const std::vector<Rated>& rates) {
+    std::map<PathClass, std::map<int, double>> best;
+    for (auto const& rate : rates) {
+        for (auto const device : {rate.pair.first, rate.pair.second}) {
+            auto& value = best[rate.path][device];
+            value = std::max(value, rate.gbs);
+        }
+    }
+    return best;
+}
+
+/// Devices that are slow with every partner while the partners are not slow with each other. Rates are compared on one
+/// kind of path only: far devices are slower than near ones without anything being wrong.
+std::vector<int> weak_devices(const Context& context, const std::vector<Rated>& rates) {
+    auto const best = best_of_devices(rates);
+    std::vector<int> weak;
+    for (int device = 0; device < context.devices(); ++device) {
+        int slow = 0, fine = 0;
+        for (auto const& of_path : best) {
+            auto const own = of_path.second.find(device);
+            if (own == of_path.second.end()) {
+                continue;
+            }
+            std::vector<double> others;
+            for (auto const& rate : rates) {
+                if (rate.path == of_path.first && rate.pair.first != device && rate.pair.second != device) {
+                    others.push_back(rate.gbs);
+                }
+            }
+            auto const usual = median(others);
+            if (usual) {
+                (own->second < weak_share * *usual ? slow : fine) += 1;
+            }
+        }
+        if (slow > 0 && fine == 0) {
+            weak.push_back(device);
+        }
+    }
+    // With most of them slow it is not their fault.
+    return static_cast<int>(weak.size()) * 2 < context.devices() ? weak : std::vector<int>{};
+}
+
+std::string link_text(const PciRate& rate) {
+    return fmt::format("generation {}, {} lanes", rate.generation ? fmt::to_string(*rate.generation) : "?",
+                       rate.width ? fmt::to_string(*rate.width) : "?");
+}
+
+/// Link facts of a weak device, as far as they were read.
+void add_link_facts(const Context& context, int device, std::vector<std::string>& evidence) {
+    auto const* const managed = context.managed(device);
+    if (managed != nullptr && (managed->current.generation || managed->current.width)) {
+        evidence.push_back(fmt::format("management library: link of {} is {}, at most {}", context.label(device),
+                                       link_text(managed->current), link_text(managed->most)));
+    } else if (auto const* const own = context.function(device); own != nullptr && own->current.width) {
+        evidence.push_back(fmt::format("{}: {}", sysfs(own->bus, "current_link_width"), *own->current.width));
+    }
+}
+
+Pairs weak(const Context& context, Findings& findings) {
+    Pairs explained;
+    for (auto const way : {Way::direct, Way::staged}) {
+        auto const rates = rated(context, way);
+        for (auto const device : weak_devices(context, rates)) {
+            Pairs pairs;
+            double own = 0;
+            std::vector<double> others;
+            for (auto const& rate : rates) {
+                if (rate.pair.first == device || rate.pair.second == device) {
+                    pairs.push_back(rate.pair);
+                    own = std::max(own, rate.gbs);
+                } else {
+                    others.push_back(rate.gbs);
+                }
+            }
+            auto const known = std::any_of(findings.all.begin(), findings.all.end(), [&](const Finding& one) {
+                return one.code == "weak-device" && !one.evidence.empty() &&
+                       one.evidence.front().find(context.label(device) + " ") != std::string::npos;
+            });
+            explained.insert(explained.end(), pairs.begin(), pairs.end());
+            if (known) {
+                continue;
+            }
+            std::vector<std::string> evidence{fmt::format(
+                "rates: {} reaches at most {:.3g} GB/s {} with any other, the others {:.3g} GB/s among themselves "
+                "(median)",
+                context.label(device), own, way == Way::direct ? "directly" : "through the host",
+                median(others).value_or(0))};
+            add_link_facts(context, device, evidence);
+            findings.add("weak-device", std::move(pairs), std::move(evidence),
+                         "look at that device's slot, riser, cable and card; swap it with another to see which it is");
+        }
+    }
+    return explained;
+}
+
+void against_host(const Context& context, const Pairs& explained, Findings& findings) {
+    Pairs slower, same;
+    std::vector<std::string> slower_lines, same_lines;
+    for (auto const& route : context.verdicts.routes) {
+        DirectedPair const pair{route.source, route.destination};
+        if (!route.direct_gbs || !route.staged_gbs) {
+            continue;
+        }
+        auto const ratio = *route.direct_gbs / *route.staged_gbs;
+        auto const line = fmt::format("verdict: {}>{} direct {:.3g} GB/s, through the host {:.3g} GB/s", route.source,
+                                      route.destination, *route.direct_gbs, *route.staged_gbs);
+        if (ratio < 1 - no_difference) {
+            if (std::find(explained.begin(), explained.end(), pair) == explained.end()) {
+                slower.push_back(pair);
+                slower_lines.push_back(line);
+            }
+        } else if (ratio <= 1 + no_difference) {
+            same.push_back(pair);
+            same_lines.push_back(line);
+        }
+    }
+    constexpr std::size_t most_lines = 8;
+    for (auto* lines : {&slower_lines, &same_lines}) {
+        if (lines->size() > most_lines) {
+            auto const more = lines->size() - most_lines;
+            lines->resize(most_lines);
+            lines->push_back(fmt::format("and {} more", more));
+        }
+    }
+    if (!slower.empty()) {
+        findings.add("peer-slower-than-host", slower, slower_lines,
+                     "data goes through the host. Look beside this for a translating IOMMU, redirecting bridges or a "
+                     "link below its best");
+    }
+    if (!same.empty()) {
+        findings.add("peer-no-gain", same, same_lines, "either way will do");
+    }
+}
+
+void latency(const Context& context, Findings& findings) {
+    constexpr std::uint64_t small = 4096;
+    Pairs pairs;
+    std::vector<std::string> evidence;
+    auto const compare = [&](DirectedPair pair, const char* what, double direct, double staged) {
+        if (direct > latency_factor * staged) {
+            pairs.push_back(pair);
+            evidence.push_back(fmt::format("{} {}:{}: {:.3g} us directly, {:.3g} us through the host", what, pair.first,
+                                           pair.second, direct * 1e6, staged * 1e6));
+        }
+    };
+    for (auto const& pair : context.machine.pairs) {
+        auto const& m = pair.measured;
+        if (m.latency_s && m.staged_latency_s) {
+            compare({pair.accessor, pair.owner}, "measured latency", *m.latency_s, *m.staged_latency_s);
+        }
+    }
+    for (auto const& pair : context.verdicts.pairs) {
+        auto const* const control = context.verdicts.control_of(pair.accessor, pair.owner);
+        auto const is_small = [&](const CheckResult& check) {
+            return check.result == Result::ok && check.seconds && !check.sizes.empty() && check.sizes.back() <= small;
+        };
+        if (control == nullptr || !is_small(control->staged)) {
+            continue;
+        }
+        for (auto const check : {Check::push, Check::store}) {
+            if (is_small(pair[check]) && pair[check].sizes.back() == control->staged.sizes.back()) {
+                compare({pair.accessor, pair.owner}, to_string(check), *pair[check].seconds, *control->staged.seconds);
+            }
+        }
+    }
+    if (!pairs.empty()) {
+        findings.add("peer-latency", pairs, evidence,
+                     "go through the host; do not hand flags over this path. Look beside this for what delays it");
+    }
+}
+
+void together(const Context& context, Findings& findings) {
+    for (auto const& group : context.verdicts.groups) {
+        if (!group.gbs || group.pairs.size() < 2) {
+            continue;
+        }
+        std::optional<double> alone;
+        for (auto const& [source, destination] : group.pairs) {
+            auto const* const route = context.verdicts.route(source, destination);
+            if (route != nullptr && route->direct_gbs) {
+                alone = std::min(alone.value_or(*route->direct_gbs), *route->direct_gbs);
+            }
+        }
+        // Sharing a link divides its rate, it does not shrink it: all together must reach what the slowest does alone.
+        auto const sum = *group.gbs * static_cast<double>(group.pairs.size());
+        if (alone && sum < (1 - no_difference) * *alone) {
+            findings.add("group-collapse", group.pairs,
+                         {fmt::format("verdict: {} pairs at once ({}) get {:.3g} GB/s each, the slowest of them alone "
+                                      "{:.3g} GB/s",
+                                      group.pairs.size(), list(group.pairs), *group.gbs, *alone)},
+                         "move fewer at once, pull instead of push, or go through the host");
+        }
+    }
+}
+
+/// Both legs of a staged transfer between neighbours pass the uplink that they share.
+void uplinks(const Context& context, Findings& findings) {
+    Pairs near;
+    double best_near = 0;
+    std::vector<double> others;
+    auto const rates = rated(context, Way::staged);
+    for (auto const& rate : rates) {
+        if (rate.path == PathClass::pix || rate.path == PathClass::pxb) {
+            best_near = std::max(best_near, rate.gbs);
+        } else if (rate.path != PathClass::unknown) {
+            others.push_back(rate.gbs);
+        }
+    }
+    auto const usual = median(others);
+    if (!usual || best_near == 0) {
+        return;
+    }
+    constexpr double clearly = 0.8;
+    for (auto const& rate : rates) {
+        if ((rate.path == PathClass::pix || rate.path == PathClass::pxb) && rate.gbs < clearly * *usual) {
+            near.push_back(rate.pair);
+        }
+    }
+    if (!near.empty()) {
+        findings.add(
+            "shared-uplink", near,
+            {fmt::format("tree: {} share an uplink (PIX or PXB)", list(near)),
+             fmt::format("rates: through the host at most {:.3g} GB/s for them, {:.3g} GB/s (median) for pairs "
+                         "that share none",
+                         best_near, *usual)},
+            "spread what moves at the same time over devices with uplinks of their own");
+    }
+}
+
+}  // namespace
+
+void rates(const Context& context, Findings& findings) {
+    auto const explained = weak(context, findings);
+    against_host(context, explained, findings);
+    latency(context, findings);
+    together(context, findings);
+    uplinks(context, findings);
+}
+
+}  // namespace peerlane::causes
