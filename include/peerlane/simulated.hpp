@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,9 +33,29 @@ class SimulatedMachine {
     std::shared_ptr<const sim::Figures> figures_;
 };
 
+/// What the simulated hardware does beyond its description and beyond what any model above the seam knows: for tests
+/// that measuring and planning must pass honestly. Nothing but measuring can see it.
+struct SimEffects {
+    double jitter = 0;       ///< part by which each transfer is longer or shorter, at most; drawn from the seed
+    double arbitration = 0;  ///< part of its share that a copy loses beside another copy of the same device
+    struct SharedPort {
+        std::vector<int> devices;
+        double gbs = 0;  ///< all that leaves or enters any of them
+    };
+    std::vector<SharedPort> shared_ports{};
+    struct SlowLink {
+        std::string from, to;  ///< names of nodes of the graph
+        double gbs = 0;
+    };
+    std::vector<SlowLink> slow_links{};
+    /// Writes over PCIe of two devices below one root port towards two others share this, GB/s.
+    std::optional<double> write_collapse_gbs{};
+};
+
 struct SimOptions {
     std::vector<Fault> faults{};
-    std::uint64_t seed = 1;  ///< of what memory holds before it is written
+    std::uint64_t seed = 1;  ///< of what memory holds before it is written, and of jitter
+    SimEffects effects{};
 };
 
 /// Throws std::invalid_argument for a machine without devices or a fault that names a device it lacks. Safe to use from

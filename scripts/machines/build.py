@@ -13,8 +13,16 @@ def pcie_gbs(generation, width):
     return round(PCIE_GTS[generation] * 128 / 130 / 8 * width, 4)
 
 
-def figure(value, source, fitted=False):
-    return {"value": value, "source": source, "fitted": fitted}
+def figure(value, source, fitted_on=()):
+    """`fitted_on`: tables (as docs/validation.md calls them) of the machine itself that the value was chosen to match."""
+    entry = {"value": value, "source": source, "fitted": bool(fitted_on)}
+    if fitted_on:
+        entry["fitted_on"] = list(fitted_on)
+    return entry
+
+
+def interference(kind, port_gbs, source, fitted_on, **condition):
+    return {"kind": kind, "port_gbs": port_gbs, **condition, "source": source, "fitted": True, "fitted_on": list(fitted_on)}
 
 
 class Machine:
@@ -186,4 +194,7 @@ def lines(items, indent="  "):
 def figures(simulation):
     if not simulation:
         return "{}"
-    return "{\n" + ",\n".join(f"    \"{key}\": {json.dumps(value)}" for key, value in simulation.items()) + "\n  }"
+    def text(value):
+        return lines(value, "    ") if isinstance(value, list) else json.dumps(value)
+
+    return "{\n" + ",\n".join(f"    \"{key}\": {text(value)}" for key, value in simulation.items()) + "\n  }"

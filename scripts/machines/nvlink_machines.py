@@ -17,14 +17,14 @@ def h200_pair():
         m.device(i, m.host_bridge("numa:0", 307.2), 5, numa=0, bus=bus)
     m.nvswitches([18], 4, latency_s=hop)
     m.simulation = {
-        "nvlink_efficiency": figure(0.83, "large pushed copy 396.7 of 478.1 GB/s; " + H200_FACTS, True),
-        "peer_copy_gbs": figure(396.7, "copy engine, pushed, 1 GiB; " + H200_FACTS, True),
-        "peer_pull_gbs": figure(395.6, "copy engine, pulled, 1 GiB; " + H200_FACTS, True),
-        "to_device_gbs": figure(55.5, "host to device alone; " + H200_FACTS, True),
-        "from_device_gbs": figure(55.3, "device to host alone; " + H200_FACTS, True),
-        "host_duplex_gbs": figure(106.2, "both at once on different devices, 53.1 each; " + H200_FACTS, True),
-        "staged_by_driver_gbs": figure(37.3, "peer copy before access is enabled; " + H200_FACTS, True),
-        "pageable_gbs": figure(7.0, "copies from pageable memory; " + H200_FACTS, True),
+        "nvlink_efficiency": figure(0.83, "large pushed copy 396.7 of 478.1 GB/s; " + H200_FACTS, ["large copies"]),
+        "peer_copy_gbs": figure(396.7, "copy engine, pushed, 1 GiB; " + H200_FACTS, ["large copies"]),
+        "peer_pull_gbs": figure(395.6, "copy engine, pulled, 1 GiB; " + H200_FACTS, ["large copies"]),
+        "pcie_efficiency": figure(0.881, "host to device alone, 55.5 of 63.02 GB/s; " + H200_FACTS, ["large copies"]),
+        "to_device_gbs": figure(55.5, "host to device alone; " + H200_FACTS, ["large copies"]),
+        "from_device_gbs": figure(55.3, "device to host alone; " + H200_FACTS, ["large copies"]),
+        "staged_by_driver_gbs": figure(37.2, "h100-8: P2P off, 36.3 to 38.1"),
+        "pageable_gbs": figure(7.0, "copies from pageable memory; " + H200_FACTS, ["large copies"]),
         "copy_engines": figure(3, "device attribute; " + H200_FACTS),
         "multiprocessors": figure(132, "vendor's data sheet"),
     }
@@ -51,6 +51,8 @@ def dgx_1v():
     m.claims = {(a, b): False for a in range(8) for b in range(8) if a != b and (a, b) not in mesh and (b, a) not in mesh}
     m.simulation = {
         "nvlink_efficiency": figure(0.9375, "v100-partial-mesh: 48.34 GB/s over two links of 25.78, uni"),
+        "staged_total_gbs": figure(11.56, "duplex matrix, P2P on, pairs without a link (staged)", ["bi on: staged"]),
+        "staged_shared_uplink": figure(0.714, "rtx3090-no-p2p-8: 6.12 of 8.57 GB/s where both legs share an uplink"),
     }
     return m
 
@@ -68,6 +70,9 @@ def v100_partial_mesh():
         m.nvlink(f"gpu{a}", f"gpu{b}", 2, links)
     m.simulation = {
         "nvlink_efficiency": figure(0.9398, "dgx-1v: 96.91 GB/s both ways over two links of 25.78"),
+        "root_crossing_gbs": figure(9.79, "pairs 0-3 and 1-2 of the uni matrix, over PCIe", ["uni on write: pcie"]),
+        "staged_by_driver_gbs": figure(11.05, "dgx-2: P2P-off matrix, pairs that share no uplink"),
+        "host_port_duplex": figure(0.765, "dgx-2: 9.4 of 12.3 GB/s a direction where both legs share an uplink"),
     }
     return m
 
@@ -99,6 +104,9 @@ def dgx_2():
         m.nvlink(f"nvswitch:{k}", f"nvswitch:{k + 6}", 2, 8)
     m.simulation = {
         "nvlink_efficiency": figure(0.9398, "dgx-1v: 96.91 GB/s both ways over two links of 25.78"),
+        "nvlink_duplex": figure(0.938, "a100-pcie-pairs-4: 516.1 both ways, 275.3 one way"),
+        "staged_by_driver_gbs": figure(11.05, "v100-partial-mesh: P2P-off matrix, pairs that share no uplink"),
+        "host_port_duplex": figure(0.757, "v100-partial-mesh: 9.3 of 12.3 GB/s a direction, both ways through a root port"),
     }
     return m
 
@@ -120,7 +128,8 @@ def h100_8():
                 "DDR5-4800 a socket and four UPI links of 16 GT/s: the common form of such servers, assumed.",
                 "NVIDIA H100 80GB HBM3", 8, compute_capability=90, memory_bytes=85520809984)
     m.simulation = {
-        "nvlink_efficiency": figure(0.787, "376 of 478.1 GB/s, the field of the uni matrix (two machines of one class)", True),
+        "nvlink_efficiency": figure(0.787, "376 of 478.1 GB/s, the field of the uni matrix (two machines of one class)", ["uni on write"]),
+        "nvlink_duplex": figure(0.988, "h200-pair: 784 both ways, 396.7 one way"),
     }
     return hopper_board(m, [5, 4, 4, 5])
 
@@ -132,6 +141,8 @@ def h800_8():
                 "NVIDIA H800", 8, compute_capability=90, memory_bytes=85520809984)
     m.simulation = {
         "nvlink_efficiency": figure(0.83, "h200-pair: 396.7 of 478.1 GB/s"),
+        "nvlink_duplex": figure(0.987, "h100-8: 742 both ways, 376 one way"),
+        "pcie_efficiency": figure(0.881, "h200-pair: 55.5 of 63.02 GB/s, host to device alone"),
         "to_device_gbs": figure(55.5, "h200-pair, host to device alone"),
         "from_device_gbs": figure(55.3, "h200-pair, device to host alone"),
     }
@@ -179,8 +190,10 @@ def a100_pcie_pairs_4():
     m.nvlink("gpu2", "gpu3", 3, 12)
     m.claims = {(a, b): False for a in range(4) for b in range(4) if a // 2 != b // 2}
     m.simulation = {
-        "nvlink_efficiency": figure(0.918, "275.3 of 300 GB/s, the pairs of the uni matrix", True),
-        "staged_by_driver_gbs": figure(21.6, "P2P-off matrix, all pairs 21.4 to 21.8", True),
+        "nvlink_efficiency": figure(0.918, "275.3 of 300 GB/s, the pairs of the uni matrix", ["uni on write: fabric"]),
+        "nvlink_duplex": figure(0.931, "dgx-2: 267.5 to 274 both ways, 145.6 one way"),
+        "staged_by_driver_gbs": figure(22.2, "rtx4090-6-p2p-hurts: P2P-off matrix, pairs that share no host bridge"),
+        "staged_total_gbs": figure(28.5, "duplex matrix, staged pairs, 27.1 to 29.8", ["bi on: staged"]),
     }
     return m
 
@@ -198,7 +211,7 @@ def gb200_4():
     m.join("numa:0", "numa:1", "interconnect", capacity_gbs=300.0)
     m.nvswitches([18], 5)
     m.simulation = {
-        "nvlink_efficiency": figure(0.781, "747 of 956 GB/s, the field of the uni matrix", True),
+        "nvlink_efficiency": figure(0.787, "h100-8: 376 of 478.1 GB/s"),
     }
     return m
 

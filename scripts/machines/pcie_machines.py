@@ -1,5 +1,5 @@
 """Machines whose devices meet over PCIe or xGMI."""
-from build import Machine, figure
+from build import Machine, figure, interference
 from nvlink_machines import READ
 
 # pex890xx: 128-byte remote reads take 0.72 us inside a switch and 1.31 across sockets. A local load of 149 ns (h200-pair) leaves
@@ -24,6 +24,9 @@ def rtx4090_8():
         m.device(i, m.host_bridge(f"numa:{i}", 51.2), 4, numa=i, bus=f"0000:{bus}:00.0")
     m.simulation = {
         "pcie_efficiency": figure(0.836, "a6000-6: 26.34 of 31.51 GB/s inside a socket"),
+        "pcie_duplex": figure(0.947, "switchtec-flat-8: 50.59 GB/s a direction both ways, 53.4 one way"),
+        "crossing_gbs": figure(22.15, "a6000-6: pairs of different sockets"),
+        "staged_total_gbs": figure(19.5, "P2P-off matrix, one way", ["uni off"]),
     }
     return m
 
@@ -41,8 +44,8 @@ def rtx4090_6():
         for i in devices:
             m.device(i, host, 4, numa=node)
     m.simulation = {
-        "peer_copy_gbs": figure(10.0, "P2P-on matrix, writes, mean of all rows", True),
-        "staged_by_driver_gbs": figure(22.2, "P2P-off matrix, pairs that share no host bridge", True),
+        "peer_copy_gbs": figure(10.0, "P2P-on matrix, writes, mean of all rows", ["uni on write"]),
+        "staged_by_driver_gbs": figure(21.6, "a100-pcie-pairs-4: P2P-off matrix"),
     }
     return m
 
@@ -58,6 +61,7 @@ def a6000_6():
     m.join("numa:0", "numa:1", "interconnect", width=3, capacity_gbs=96.0)
     m.simulation = {
         "pcie_efficiency": figure(0.82, "rtx4090-8-dual-epyc: 25.8 of 31.51 GB/s inside a socket"),
+        "crossing_gbs": figure(21.95, "rtx4090-8-dual-epyc: pairs of different sockets"),
     }
     return m
 
@@ -76,6 +80,8 @@ def rtx3090_8():
     m.claimed = False
     m.simulation = {
         "gpu_direct": figure(False, "the driver refuses peer access on this part"),
+        "staged_total_gbs": figure(8.57, "duplex, P2P off, across groups", ["bi off: across groups"]),
+        "staged_shared_uplink": figure(0.732, "dgx-1v: 8.46 of 11.55 GB/s where both legs share an uplink"),
     }
     return m
 
@@ -96,6 +102,8 @@ def switchtec_flat_8():
             m.device(i, switch, 5, numa=0, latency_s=DEVICE_LINK_S)
     m.simulation = {
         "pcie_efficiency": figure(0.849, "pex890xx: 53.5 of 63.02 GB/s inside a switch, same part"),
+        "pcie_duplex": figure(0.9456, "50.59 GB/s a flow with every port full both ways", ["flows: i to i+1 mod 8, all at once, rig 1"]),
+        "busy_port_efficiency": figure(0.735, "12 flows inside a switch", ["flows: all-to-all inside one switch: 12 flows, rig 1"]),
     }
     return m
 
@@ -118,6 +126,7 @@ def switchtec_root_leaf_8():
     m.paths = {(a, b): "NODE" for a in range(8) for b in range(8) if a // 4 != b // 4}
     m.simulation = {
         "pcie_efficiency": figure(0.849, "pex890xx: 53.5 of 63.02 GB/s inside a switch, same part"),
+        "pcie_duplex": figure(0.947, "switchtec-flat-8: 50.59 GB/s a direction both ways, 53.4 one way"),
     }
     return m
 
@@ -142,6 +151,25 @@ def pex890xx_8():
     m.paths = {(a, b): "NODE" for a in range(8) for b in range(8) if a // 4 == b // 4 and a // 2 != b // 2}
     m.simulation = {
         "pcie_efficiency": figure(0.847, "switchtec-flat: 53.4 of 63.02 GB/s inside a switch, same part"),
+        "pcie_duplex": figure(0.947, "switchtec-flat-8: 50.59 GB/s a direction both ways, 53.4 one way"),
+        "crossing_gbs": figure(39.0, "between the sockets, one flow and two of different uplinks",
+                               ["flows: 1 flow across chips", "flows: 2 flows across chips, different uplinks"]),
+        "busy_port_efficiency": figure(0.756, "12 flows inside a chip", ["flows: all-to-all of the 4 devices of a chip: 12 flows"]),
+        "interference": [
+            interference("write", 20.5, "uplinks that carry several writes out and some in", ["flows: 8 flows across chips, one to one, both ways"],
+                         flows=2, both_ways=True),
+            interference("write", 2.7, "two devices of one uplink write to two root ports",
+                         ["flows: 2 flows across chips, same source uplink, two target root ports"], devices=2, ports=2),
+            interference("write", 3.7, "the same with more writes", ["flows: 16 flows across chips, all of A to all of B"],
+                         flows=5, devices=2, ports=2),
+            interference("write", 7.0, "all to all", ["flows: p2pmark dense score, 8 devices (all pairs)"],
+                         flows=5, devices=2, ports=2, both_ways=True),
+            interference("read", 22.4, "reads through two uplinks", ["flows: 2 flows across chips, different uplinks, read"], busy_ports=2),
+            interference("read", 4.5, "reads of several devices through two uplinks", ["flows: 16 flows across chips, all of A to all of B, read"],
+                         flows=5, devices=2, ports=2, busy_ports=2),
+            interference("read", 7.7, "all to all", ["flows: all-to-all of 8 devices: 56 flows, read"],
+                         flows=5, devices=2, ports=2, busy_ports=2, both_ways=True),
+        ],
     }
     return m
 
@@ -165,7 +193,9 @@ def mi250x_8():
         m.join(f"gpu{a}", f"gpu{b}", "xgmi", width=links, capacity_gbs=50.0 * links)
     m.paths = {(a, b): "XGMI" for a in range(8) for b in range(8) if a != b}
     m.simulation = {
-        "xgmi_efficiency": figure(0.76, "mi300x-8: 48.5 of 64 GB/s a link"),
+        "xgmi_efficiency": figure(0.758, "mi300x-8: 48.5 of 64 GB/s a link"),
+        "xgmi_routed_efficiency": figure(0.922, "pairs without a link, 69.9 GB/s", ["uni on: links 0"]),
+        "xgmi_duplex": figure(0.942, "278 both ways of 147.6 one way over four links", ["bi on"]),
     }
     return m
 
@@ -184,7 +214,7 @@ def mi300x_8():
         for b in range(a + 1, 8):
             m.join(f"gpu{a}", f"gpu{b}", "xgmi", width=1, capacity_gbs=64.0)
     m.simulation = {
-        "xgmi_efficiency": figure(0.78, "mi250x-8: 39.0 of 50 GB/s over one link"),
+        "xgmi_efficiency": figure(0.771, "mi250x-8: 77.1 of 100 GB/s over two links"),
     }
     return m
 

@@ -8,13 +8,26 @@
 #include "driver/sim/live.hpp"
 
 namespace peerlane::sim {
+namespace {
+
+/// A number in [-1, 1) that belongs to seed and operation.
+double spread(std::uint64_t seed, OpId op) {
+    auto mixed = (seed + 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL + op * 0x94d049bb133111ebULL;
+    mixed = (mixed ^ (mixed >> 31)) * 0xbf58476d1ce4e5b9ULL;
+    mixed ^= mixed >> 29;
+    return static_cast<double>(mixed >> 11) * 0x1p-52 - 1.0;
+}
+
+}  // namespace
 
 Engine::Engine(Truth truth)
     : truth_(std::move(truth)),
       memory_(truth_),
       sharing_(truth_.network.capacity),
+      crowd_(truth_),
       free_engines_(truth_.machine.devices.size(), truth_.figures.copy_engines),
-      engine_queue_(truth_.machine.devices.size()) {}
+      engine_queue_(truth_.machine.devices.size()),
+      busy_engines_(truth_.machine.devices.size()) {}
 
 Engine::~Engine() = default;
 
@@ -108,7 +121,9 @@ void Engine::handle(const Event& event) {
             }
             live.flowing = false;
             sharing_.remove(live.flow);
+            crowd_.end(live.way.uses, live.way.peer, sharing_);
             flow_owner_.erase(live.flow);
+            busy_engines_[static_cast<std::size_t>(live.op.device)] -= live.has_engine ? 1 : 0;
             flows_changed_ = true;
             if (live.op.kind == Op::Kind::kernel) {
                 finish_step(live);
@@ -224,11 +239,17 @@ void Engine::begin_copy(Live& live) {
 }
 
 void Engine::start_flow(Live& live) {
-    live.left = static_cast<double>(live.left_bytes);
+    auto const& effects = truth_.effects;
+    live.left = static_cast<double>(live.left_bytes) * (1.0 + effects.jitter * spread(truth_.seed, live.id));
     live.began = now_;
     live.since = now_;
     live.rate = 0;
-    live.flow = sharing_.add(live.way.uses, 1.0, live.way.cap);
+    // Engines of one device that are not served alike: the one that starts beside a busy one gets less.
+    auto& busy = busy_engines_[static_cast<std::size_t>(live.op.device)];
+    auto const share = live.has_engine && busy > 0 ? 1.0 - effects.arbitration : 1.0;
+    busy += live.has_engine ? 1 : 0;
+    live.flow = sharing_.add(live.way.uses, share, live.way.cap);
+    crowd_.start(live.way.uses, live.way.peer, sharing_);
     live.flowing = true;
     ++live.version;
     flow_owner_[live.flow] = live.id;
@@ -307,6 +328,8 @@ void Engine::fail(Live& live, int code, bool sticky, int accessor, int owner, co
             sharing_.remove(flow);
         }
         flow_owner_.clear();
+        crowd_.clear(sharing_);
+        std::fill(busy_engines_.begin(), busy_engines_.end(), 0);
         live_.clear();
         watchers_.clear();
         queued_.clear();

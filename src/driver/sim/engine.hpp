@@ -17,6 +17,7 @@
 #include <peerlane/driver.hpp>
 #include <peerlane/error.hpp>
 
+#include "driver/sim/crowd.hpp"
 #include "driver/sim/memory.hpp"
 #include "driver/sim/truth.hpp"
 #include "kernels/kernel.hpp"
@@ -114,6 +115,7 @@ class Engine {
         const Fault* fault = nullptr;  ///< on what arrives
         int mirror_accessor = -1;      ///< who believes it wrote (or reads its own writes)
         bool write = true;             ///< the fault is of a write (push, store) and not of a read
+        std::optional<PeerFlow> peer;  ///< where it moves between devices over PCIe
     };
 
     void schedule(double time, OpId op, Event::What what, std::uint64_t version = 0);
@@ -135,7 +137,8 @@ class Engine {
     Way kernel_way(const Live& live, const MemoryStep& step, const Block* to, const Block* from) const;
     void add_uses(std::vector<model::Use>& uses, const std::vector<int>& links, double weight = 1.0) const;
     void host_uses(Way& way, int device, Place place, bool to_host) const;
-    [[nodiscard]] double narrowest(const std::vector<int>& links) const;
+    void peer_uses(Way& way, int source, int destination, bool write) const;
+    void staged_uses(Way& way, int source, int destination) const;
     [[nodiscard]] double peer_cap(int source, int destination, double cap) const;
     [[nodiscard]] bool may_touch(Live& live, const Block* block, Address at, std::uint64_t bytes, bool write);
     void move_bytes(const Way& way, Address to, Address from, std::uint64_t bytes, int device);
@@ -147,6 +150,7 @@ class Engine {
     Truth truth_;
     SimMemory memory_;
     model::Sharing sharing_;
+    Crowd crowd_;
     double now_ = 0;
     std::uint64_t order_ = 0;
     OpId next_ = 1;
@@ -155,6 +159,7 @@ class Engine {
     std::unordered_map<OpId, double> remembered_;
     std::vector<int> free_engines_;
     std::vector<std::deque<OpId>> engine_queue_;
+    std::vector<int> busy_engines_;  ///< of each device: those whose bytes are under way
     std::unordered_map<model::FlowId, OpId> flow_owner_;
     bool flows_changed_ = false;
     std::map<OpId, std::pair<Address, std::uint64_t>> watchers_;  ///< op -> flag and value, in order of submission

@@ -1,5 +1,7 @@
 #include "driver/sim/figures.hpp"
 
+#include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string>
 
@@ -63,6 +65,44 @@ class Reader {
             into.push_back({word("from"), word("to"), word("kind"), number(entry["gbs"], key)});
         }
     }
+    void operator()(const char* key, std::vector<InterferenceFigure>& into) {
+        auto const* value = find(key);
+        if (value == nullptr) {
+            return;
+        }
+        if (!value->is_array()) {
+            refuse(key, "is not a list");
+        }
+        for (auto const& entry : *value) {
+            auto const kind = entry.is_object() ? entry.find("kind") : entry.end();
+            if (!entry.is_object() || kind == entry.end() || (*kind != "write" && *kind != "read") ||
+                !entry.contains("port_gbs")) {
+                refuse(key, "has an entry without port_gbs, or whose kind is neither write nor read");
+            }
+            InterferenceFigure rule;
+            rule.write = *kind == "write";
+            rule.port_gbs = number(entry["port_gbs"], key);
+            auto const count = [&](const char* name, int& number_of) {
+                if (entry.contains(name)) {
+                    number_of = static_cast<int>(std::min(1e6, number(entry[name], key)));
+                }
+            };
+            count("flows", rule.flows);
+            count("devices", rule.devices);
+            count("ports", rule.ports);
+            count("busy_ports", rule.busy_ports);
+            if (entry.contains("both_ways")) {
+                if (!entry["both_ways"].is_boolean()) {
+                    refuse(key, "has an entry whose both_ways is not true or false");
+                }
+                rule.both_ways = entry["both_ways"].get<bool>();
+            }
+            if (rule.port_gbs <= 0) {
+                refuse(key, "has a rate of 0");
+            }
+            into.push_back(rule);
+        }
+    }
     void finish() {
         for (auto const& [key, value] : object_.items()) {
             if (!known_.count(key)) {
@@ -107,6 +147,16 @@ void visit(Figures& f, Visit&& on) {
     PEERLANE_FIGURE(nvlink_efficiency);
     PEERLANE_FIGURE(xgmi_efficiency);
     PEERLANE_FIGURE(interconnect_efficiency);
+    PEERLANE_FIGURE(pcie_duplex);
+    PEERLANE_FIGURE(nvlink_duplex);
+    PEERLANE_FIGURE(xgmi_duplex);
+    PEERLANE_FIGURE(host_port_duplex);
+    PEERLANE_FIGURE(crossing_gbs);
+    PEERLANE_FIGURE(root_crossing_gbs);
+    PEERLANE_FIGURE(crossing_duplex);
+    PEERLANE_FIGURE(busy_port_efficiency);
+    PEERLANE_FIGURE(xgmi_routed_efficiency);
+    PEERLANE_FIGURE(interference);
     PEERLANE_FIGURE(capacities);
     PEERLANE_FIGURE(copy_engines);
     PEERLANE_FIGURE(multiprocessors);
@@ -123,6 +173,8 @@ void visit(Figures& f, Visit&& on) {
     PEERLANE_FIGURE(host_duplex_gbs);
     PEERLANE_FIGURE(staged_by_driver_gbs);
     PEERLANE_FIGURE(staged_by_driver_fraction);
+    PEERLANE_FIGURE(staged_total_gbs);
+    PEERLANE_FIGURE(staged_shared_uplink);
     PEERLANE_FIGURE(pageable_gbs);
     PEERLANE_FIGURE(push_fixed_s);
     PEERLANE_FIGURE(pull_fixed_s);
@@ -179,15 +231,42 @@ Figures read_figures(std::string_view machine_json, const std::string& file) {
     Reader reader(*found, file);
     visit(figures, reader);
     reader.finish();
-    for (auto const* rate :
-         {&figures.pcie_efficiency, &figures.nvlink_efficiency, &figures.xgmi_efficiency,
-          &figures.interconnect_efficiency, &figures.local_gbs, &figures.host_memory_gbs,
-          &figures.kernel_store_efficiency, &figures.kernel_load_efficiency, &figures.pageable_gbs,
-          &figures.staged_by_driver_fraction, &figures.kernel_store_gbs_per_cta, &figures.kernel_load_gbs_per_cta}) {
-        if (*rate <= 0) {
-            throw InputError(file, 0, "simulation: a rate or an efficiency is 0");
+    auto const above_zero = [&](std::initializer_list<std::optional<double>> rates) {
+        for (auto const& rate : rates) {
+            if (rate && *rate <= 0) {
+                throw InputError(file, 0, "simulation: a rate or an efficiency is 0");
+            }
         }
-    }
+    };
+    above_zero({figures.pcie_efficiency,
+                figures.nvlink_efficiency,
+                figures.xgmi_efficiency,
+                figures.interconnect_efficiency,
+                figures.pcie_duplex,
+                figures.nvlink_duplex,
+                figures.xgmi_duplex,
+                figures.host_port_duplex,
+                figures.crossing_gbs,
+                figures.root_crossing_gbs,
+                figures.crossing_duplex,
+                figures.busy_port_efficiency,
+                figures.xgmi_routed_efficiency,
+                figures.local_gbs,
+                figures.host_memory_gbs,
+                figures.peer_copy_gbs,
+                figures.peer_pull_gbs,
+                figures.to_device_gbs,
+                figures.from_device_gbs,
+                figures.host_duplex_gbs,
+                figures.kernel_store_efficiency,
+                figures.kernel_load_efficiency,
+                figures.pageable_gbs,
+                figures.staged_by_driver_gbs,
+                figures.staged_by_driver_fraction,
+                figures.staged_total_gbs,
+                figures.staged_shared_uplink,
+                figures.kernel_store_gbs_per_cta,
+                figures.kernel_load_gbs_per_cta});
     for (auto const& capacity : figures.capacities) {
         if (capacity.gbs <= 0) {
             throw InputError(file, 0, "simulation.capacities: a rate is 0");

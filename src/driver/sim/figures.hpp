@@ -17,24 +17,48 @@ struct CapacityFigure {
     double gbs = 0;        ///< of one direction
 };
 
+/// What many transfers that cross the host at once do to each other: where the condition holds for the root port of the
+/// devices that issue them, they share `port_gbs` there. Of several rules that hold the last one counts.
+struct InterferenceFigure {
+    bool write = true;       ///< pushed or stored; else pulled or loaded
+    int flows = 1;           ///< at least so many of this kind through the port
+    int devices = 1;         ///< ... issued by so many devices below it
+    int ports = 1;           ///< ... to so many other root ports
+    int busy_ports = 1;      ///< so many ports of the machine carry such transfers
+    bool both_ways = false;  ///< some of the same kind come the other way
+    double port_gbs = 0;
+};
+
 /// Rates in GB/s = 1e9 bytes/s, times in seconds. JSON key of each member is its name; a value is a number or an object
 /// {"value": number, "source": words, "fitted": bool}.
 struct Figures {
     // Links: effective capacity = nominal capacity x efficiency, unless `capacities` names it.
-    double pcie_efficiency = 0.87;  ///< of 128b/130b signalling; headers and flow control take the rest
-    double nvlink_efficiency = 0.83;
-    double xgmi_efficiency = 0.75;
+    // Empty: by generation (src/driver/sim/defaults.cpp).
+    std::optional<double> pcie_efficiency{};  ///< of 128b/130b signalling; headers and flow control take the rest
+    std::optional<double> nvlink_efficiency{};
+    double xgmi_efficiency = 0.76;
     double interconnect_efficiency = 0.7;
-    std::vector<CapacityFigure> capacities;  ///< JSON: [{"from": , "to": , "gbs": }] or [{"kind": , "gbs": }]
+    // Both directions of a cable at once: each gets this part of what it gets alone.
+    double pcie_duplex = 0.95;
+    std::optional<double> nvlink_duplex{};
+    double xgmi_duplex = 0.94;
+    std::optional<double> host_port_duplex{};   ///< the same for transfers from and to host memory at a root port
+    std::optional<double> crossing_gbs{};       ///< peer traffic of one root port to root ports of other sockets
+    std::optional<double> root_crossing_gbs{};  ///< ... to other root ports of the same socket
+    double crossing_duplex = 0.95;
+    double busy_port_efficiency = 0.74;    ///< of a device's PCIe port that several peer transfers leave or enter
+    double xgmi_routed_efficiency = 0.92;  ///< of the ways over other devices, where no link joins two
+    std::vector<InterferenceFigure> interference;  ///< JSON: [{"kind": "write", "flows": , ..., "port_gbs": }]
+    std::vector<CapacityFigure> capacities;        ///< JSON: [{"from": , "to": , "gbs": }] or [{"kind": , "gbs": }]
 
     // Engines.
     int copy_engines = 3;  ///< of a device
     int multiprocessors = 132;
-    double local_gbs = 3300;                 ///< device memory, read plus write
-    double host_memory_gbs = 200;            ///< of a NUMA node, read plus write
-    std::optional<double> peer_copy_gbs{};   ///< most that one copy engine moves to or from a peer
-    std::optional<double> peer_pull_gbs{};   ///< the same, pulled; peer_copy_gbs when empty
-    double kernel_store_efficiency = 0.934;  ///< of the copy engine's rate over the same links: smaller packets
+    double local_gbs = 3300;                  ///< device memory, read plus write
+    std::optional<double> host_memory_gbs{};  ///< of a NUMA node, read plus write; empty: from its channels
+    std::optional<double> peer_copy_gbs{};    ///< most that one copy engine moves to or from a peer
+    std::optional<double> peer_pull_gbs{};    ///< the same, pulled; peer_copy_gbs when empty
+    double kernel_store_efficiency = 0.934;   ///< of the copy engine's rate over the same links: smaller packets
     double kernel_load_efficiency = 0.945;
     double kernel_store_gbs_per_cta = 44;  ///< remote
     double kernel_load_gbs_per_cta = 25.4;
@@ -42,8 +66,10 @@ struct Figures {
     std::optional<double> from_device_gbs{};
     std::optional<double> host_duplex_gbs{};  ///< all host legs of all devices together; empty: only links limit them
     std::optional<double>
-        staged_by_driver_gbs{};  ///< peer copy with nothing mapped; empty: a fraction of the slower host leg
-    double staged_by_driver_fraction = 0.68;
+        staged_by_driver_gbs{};  ///< one peer copy with nothing mapped; empty: a fraction of the slower host leg
+    std::optional<double> staged_by_driver_fraction{};  ///< of that leg; empty: by generation
+    std::optional<double> staged_total_gbs{};  ///< all such copies together, where the driver gains little from several
+    double staged_shared_uplink = 0.73;        ///< of that total, where both legs take one cable
     double pageable_gbs = 7;
 
     // Fixed times on the device.

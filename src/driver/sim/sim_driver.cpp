@@ -20,7 +20,7 @@ std::unique_ptr<Driver> open_simulated(const SimulatedMachine& machine, const Si
         throw std::invalid_argument("open_simulated: the machine has no devices");
     }
     return std::make_unique<sim::SimDriver>(
-        sim::make_truth(machine.machine(), machine.figures(), options.faults, options.seed), machine.machine());
+        sim::make_truth(machine.machine(), machine.figures(), options), machine.machine());
 }
 
 }  // namespace peerlane

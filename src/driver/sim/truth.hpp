@@ -3,31 +3,18 @@
 /// can reach; it may differ from what the machine says of itself.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include <peerlane/fault.hpp>
 #include <peerlane/machine.hpp>
 #include <peerlane/pattern.hpp>
+#include <peerlane/simulated.hpp>
 
 #include "driver/sim/figures.hpp"
-#include "model/sharing.hpp"
+#include "driver/sim/network.hpp"
 
 namespace peerlane::sim {
-
-/// The ways of the machine as the sharing model sees them. Rates in bytes/s.
-struct Network {
-    std::vector<double> capacity;  ///< graph links first, then local memories, then NUMA memories and limits
-    std::vector<int> local;        ///< link of each device's own memory
-    std::vector<std::vector<std::vector<int>>> peer;  ///< [source][destination]: links of the direct way; empty: none
-    std::vector<std::vector<int>> to_host;            ///< [device]: links to the nearest NUMA node's memory
-    std::vector<std::vector<int>> from_host;
-    std::vector<int> numa;                                               ///< [device]: NUMA node of that way
-    std::map<int, int> numa_memory;                                      ///< NUMA node -> link of its memory
-    std::optional<int> host_duplex;                                      ///< limit that all host legs share
-    std::map<std::pair<int, int>, std::vector<int>> to_numa, from_numa;  ///< {device, NUMA node}
-};
 
 struct Truth {
     Machine machine;
@@ -35,6 +22,7 @@ struct Truth {
     std::vector<Fault> faults;
     Network network;
     std::uint64_t seed = 0;
+    SimEffects effects{};
 
     /// A fault of this kind on this directed pair and size; nullptr when there is none. The last one given wins.
     [[nodiscard]] const Fault* fault(Fault::What what, int a, int b, std::uint64_t bytes = 0) const;
@@ -49,6 +37,6 @@ struct Truth {
 
 /// Fills the graph where the machine has none, and the network. Throws std::invalid_argument for a fault that names a
 /// device the machine does not have.
-Truth make_truth(const Machine& machine, const Figures& figures, const std::vector<Fault>& faults, std::uint64_t seed);
+Truth make_truth(const Machine& machine, const Figures& figures, const SimOptions& options);
 
 }  // namespace peerlane::sim

@@ -14,6 +14,9 @@ std::size_t at(int index) {
     return static_cast<std::size_t>(index);
 }
 
+/// Over NVLink a request of 16 bytes goes back for every 128 bytes that are read.
+constexpr double request_part = 0.125;
+
 double factor_of(const Fault* fault) {
     return fault != nullptr && fault->effect == Fault::Effect::scale ? fault->number : 1.0;
 }
@@ -40,12 +43,44 @@ void Engine::host_uses(Way& way, int device, Place place, bool to_host) const {
     }
 }
 
-double Engine::narrowest(const std::vector<int>& links) const {
-    auto rate = model::Sharing::no_cap;
-    for (auto const link : links) {
-        rate = std::min(rate, truth_.network.capacity[at(link)]);
+void Engine::peer_uses(Way& way, int source, int destination, bool write) const {
+    auto const& net = truth_.network;
+    auto const& peer = net.peer[at(source)][at(destination)];
+    add_uses(way.uses, peer.links, peer.share);
+    way.uses.push_back({net.local[at(source)], 1.0});
+    way.uses.push_back({net.local[at(destination)], 1.0});
+    if (write) {
+        add_uses(way.uses, peer.write_limits, peer.share);
+    } else {
+        add_uses(way.uses, peer.requests, peer.share * request_part);
     }
-    return rate;
+    if (!peer.over_pcie) {
+        return;
+    }
+    way.peer = PeerFlow{source, destination, write};
+    auto const& ports = write ? net.writes_out : net.reads_in;
+    if (auto const found = ports.find(write ? peer.port_out : peer.port_in); found != ports.end()) {
+        way.uses.push_back({found->second, 1.0});
+    }
+}
+
+void Engine::staged_uses(Way& way, int source, int destination) const {
+    auto const& net = truth_.network;
+    host_uses(way, source, host(), true);
+    host_uses(way, destination, host(), false);
+    way.cap = std::min({way.cap, net.staged_to[at(source)], net.staged_from[at(destination)]});
+    if (!net.staged_total) {
+        return;
+    }
+    // Beyond the memory of the host, the two legs have a limit in common only where they take one cable.
+    auto const& out = net.to_host[at(source)];
+    auto const& in = net.from_host[at(destination)];
+    auto const memory = net.numa_memory.at(net.numa[at(source)]);
+    auto const one_cable = std::any_of(out.begin(), out.end(), [&](int link) {
+        return link != memory && link != net.host_duplex.value_or(-1) &&
+               std::find(in.begin(), in.end(), link) != in.end();
+    });
+    way.uses.push_back({*net.staged_total, one_cable ? 1.0 / truth_.figures.staged_shared_uplink : 1.0});
 }
 
 double Engine::peer_cap(int source, int destination, double cap) const {
@@ -60,7 +95,7 @@ Engine::Way Engine::copy_way(const Live& live, const Block& to, const Block& fro
     if (to.place.is_host() && from.place.is_host()) {
         way.uses.push_back({net.numa_memory.begin()->second, 2.0});
         way.fixed_s = figures.local_fixed_s;
-        way.cap = figures.host_memory_gbs * giga / 4;
+        way.cap = net.capacity[at(net.numa_memory.begin()->second)] / 4;
         return way;
     }
     if (to.place.is_host() || from.place.is_host()) {
@@ -85,24 +120,19 @@ Engine::Way Engine::copy_way(const Live& live, const Block& to, const Block& fro
     auto const direct = memory_.copies_direct(source, destination) || memory_.kernel_may(source, {}, to, true) ||
                         memory_.kernel_may(destination, {}, from, false);
     auto const* const pair = truth_.machine.pair(source, destination);
-    if (!direct || net.peer[at(source)][at(destination)].empty()) {
-        host_uses(way, source, host(), true);
-        host_uses(way, destination, host(), false);
+    if (!direct || net.peer[at(source)][at(destination)].links.empty()) {
+        staged_uses(way, source, destination);
         way.fixed_s = figures.staged_fixed_s;
-        auto const leg =
-            std::min({way.cap, narrowest(net.to_host[at(source)]), narrowest(net.from_host[at(destination)])});
         auto const stated =
             pair != nullptr && pair->measured.staged_gbs ? pair->measured.staged_gbs : figures.staged_by_driver_gbs;
-        way.cap = std::min(way.cap, stated ? *stated * giga : leg * figures.staged_by_driver_fraction);
+        way.cap = stated ? *stated * giga : way.cap;
         way.fault = truth_.fault(Fault::What::host, source, destination, bytes);
         way.cap *= factor_of(way.fault);
         return way;
     }
     auto const issuer = live.op.device;
     auto const pushed = issuer == source || issuer != destination;
-    add_uses(way.uses, net.peer[at(source)][at(destination)]);
-    way.uses.push_back({net.local[at(source)], 1.0});
-    way.uses.push_back({net.local[at(destination)], 1.0});
+    peer_uses(way, source, destination, pushed);
     auto const figure = pushed || !figures.peer_pull_gbs ? figures.peer_copy_gbs : figures.peer_pull_gbs;
     if (figure) {
         way.cap = *figure * giga;
@@ -116,9 +146,8 @@ Engine::Way Engine::copy_way(const Live& live, const Block& to, const Block& fro
             way.cap = std::min(way.cap, (measured ? *measured : *other) * giga);
         }
     }
-    if (std::isinf(way.cap)) {  // a cap of its own, so that a `rate` factor has something to scale
-        way.cap = narrowest(net.peer[at(source)][at(destination)]);
-    }
+    // A cap of its own in any case, so that a `rate` factor has something to scale.
+    way.cap = std::min(way.cap, net.peer[at(source)][at(destination)].limit);
     way.cap = peer_cap(source, destination, way.cap);
     way.fixed_s = (pushed ? figures.push_fixed_s : figures.pull_fixed_s) + truth_.extra_latency(source, destination);
     auto const accessor = pushed ? (issuer == source ? source : issuer) : issuer;
@@ -151,16 +180,19 @@ Engine::Way Engine::kernel_way(const Live& live, const MemoryStep& step, const B
         }
         auto const source = write ? device : owner;
         auto const destination = write ? owner : device;
-        auto const& links = net.peer[at(source)][at(destination)];
-        auto rate = std::min(figures.peer_copy_gbs.value_or(1e9) * giga, narrowest(links));
-        rate *= write ? figures.kernel_store_efficiency : figures.kernel_load_efficiency;
+        auto const& peer = net.peer[at(source)][at(destination)];
+        auto rate = std::min(figures.peer_copy_gbs.value_or(1e9) * giga, peer.limit);
+        auto const xgmi = !peer.links.empty() && at(peer.links.front()) < truth_.machine.graph.links.size() &&
+                          truth_.machine.graph.links[at(peer.links.front())].kind == LinkKind::xgmi;
+        if (!xgmi) {  // measured rates of xGMI are those of kernels
+            rate *= write ? figures.kernel_store_efficiency : figures.kernel_load_efficiency;
+        }
         rate =
             std::min(rate, ctas * (write ? figures.kernel_store_gbs_per_cta : figures.kernel_load_gbs_per_cta) * giga);
         auto const* const pair = truth_.machine.pair(device, owner);
         auto const& measured = write ? pair->measured.write_sm_gbs : pair->measured.read_sm_gbs;
         rate = measured ? std::min(rate, *measured * giga) : rate;
-        add_uses(way.uses, links);
-        way.uses.push_back({net.local[at(owner)], 1.0});
+        peer_uses(way, source, destination, write);
         way.cap = std::min(way.cap, peer_cap(source, destination, rate));
         way.fixed_s = std::max(way.fixed_s, truth_.extra_latency(source, destination));
         auto const kind = step.kind == MemoryStep::Kind::fetch_add ? Fault::What::atomic

@@ -58,8 +58,8 @@ TEST(Named, LoadsWithTheFiguresOfItsOwnDocument) {
     auto const machine = load_machine("h200-pair");
     EXPECT_EQ(machine.machine().devices.size(), 2);
     EXPECT_EQ(machine.machine().origin.name, "h200-pair");
-    EXPECT_EQ(machine.figures().staged_by_driver_gbs, 37.3);
-    EXPECT_EQ(load_machine("sim:gpu=2").figures().staged_by_driver_gbs, std::nullopt);
+    EXPECT_EQ(machine.figures().peer_copy_gbs, 396.7);
+    EXPECT_EQ(load_machine("sim:gpu=2").figures().peer_copy_gbs, std::nullopt);
 }
 
 TEST(Named, MissingOnesNameWhatIsNear) {
@@ -93,7 +93,7 @@ TEST_F(Scratch, FiguresOfTheFirstDescriptionThatHasSome) {
     auto const topo = write("topo.txt", "\tGPU0\tGPU1\nGPU0\tX\tNV18\nGPU1\tNV18\tX\n");
     auto const merged = load_machines({topo, "h200-pair"});
     EXPECT_EQ(merged.machine().devices.size(), 2);
-    EXPECT_EQ(merged.figures().staged_by_driver_gbs, 37.3);
+    EXPECT_EQ(merged.figures().peer_copy_gbs, 396.7);
 }
 
 TEST_F(Scratch, FabricIsAddedAndRefused) {

@@ -1,0 +1,144 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "table.hpp"
+
+namespace peerlane::validation {
+namespace {
+
+std::string span(const Cell& cell) {
+    return cell.low == cell.high ? fmt::format("{:.4g}", cell.low)
+                                 : fmt::format("{:.4g} to {:.4g}", cell.low, cell.high);
+}
+
+std::string percent(double part) {
+    return fmt::format("{:.1f} %", 100 * part);
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+/// Ours and theirs in the middle of the table's cells.
+std::string middles(const Table& table) {
+    std::vector<double> ours, theirs;
+    for (auto const& cell : table.cells) {
+        ours.push_back(cell.ours);
+        theirs.push_back((cell.low + cell.high) / 2);
+    }
+    return fmt::format("{:.4g} | {:.4g}", median(ours), median(theirs));
+}
+
+std::string verdict(const Table& table) {
+    auto const result = errors(table);
+    if (result.counted == 0) {
+        return "fitted, not judged";
+    }
+    if (table.worst_bound == 0) {
+        return "shown only";
+    }
+    return keeps(table) ? "within bounds" : "**outside its bounds**";
+}
+
+void summary(std::string& text, const Table& table) {
+    if (!table.not_compared.empty()) {
+        text += fmt::format("| {} | - | | | | | | not compared: {} |\n", table.title, table.not_compared);
+        return;
+    }
+    auto const result = errors(table);
+    auto const none = result.counted == 0;
+    text += fmt::format("| {} | {} of {} | {} | {} | {} | {} | {} |\n", table.title, result.counted, table.cells.size(),
+                        middles(table), none ? "" : percent(result.median), none ? "" : percent(result.worst),
+                        none ? ""
+                             : fmt::format("{}: {:.4g} for {}", result.worst_cell->name, result.worst_cell->ours,
+                                           span(*result.worst_cell)),
+                        verdict(table));
+}
+
+void details(std::string& text, const Table& table) {
+    if (table.cells.empty() || table.cells.size() > 40 || table.title.find("flows") == std::string::npos) {
+        return;
+    }
+    text += fmt::format("\n{}:\n\n| transfers | theirs | ours | error | |\n|---|---|---|---|---|\n", table.title);
+    for (auto const& cell : table.cells) {
+        auto const unknown = !cell.not_counted.empty() && cell.ours == 0;
+        text += fmt::format("| {} | {} | {} | {} | {} |\n", cell.name, span(cell),
+                            unknown ? "" : fmt::format("{:.4g}", cell.ours),
+                            unknown ? "" : fmt::format("{:+.1f} %", 100 * cell.error()),
+                            cell.fitted                 ? "fitted"
+                            : !cell.not_counted.empty() ? "not counted: " + cell.not_counted
+                                                        : "");
+    }
+}
+
+void left_out(std::string& text, const Table& table) {
+    std::map<std::string, std::vector<const Cell*>> reasons;
+    std::size_t fitted = 0;
+    for (auto const& cell : table.cells) {
+        fitted += cell.fitted ? 1U : 0U;
+        if (!cell.not_counted.empty() && cell.ours != 0) {
+            reasons[cell.not_counted].push_back(&cell);
+        }
+    }
+    for (auto const& [reason, cells] : reasons) {
+        auto worst = 0.0;
+        for (auto const* const cell : cells) {
+            worst = std::abs(cell->error()) > std::abs(worst) ? cell->error() : worst;
+        }
+        text += fmt::format("- {}: {} of {} cells not counted (error up to {:+.1f} %): {}.\n", table.title,
+                            cells.size(), table.cells.size(), 100 * worst, reason);
+    }
+    if (fitted != 0) {
+        auto worst = 0.0;
+        for (auto const& cell : table.cells) {
+            worst = cell.fitted && std::abs(cell.error()) > std::abs(worst) ? cell.error() : worst;
+        }
+        text += fmt::format("- {}: {} of {} cells fitted, so not judged (they differ by up to {:+.1f} %).\n",
+                            table.title, fitted, table.cells.size(), 100 * worst);
+    }
+}
+
+}  // namespace
+
+std::string page(const std::vector<Table>& tables) {
+    std::string text =
+        "# Validation of the simulator\n\n"
+        "Made by `make validation`: every published table beside the same transfers, made through the simulated driver "
+        "on\n"
+        "the named machine. No formula is asked. Rates in GB/s. Errors are relative; where the source gives a span, to "
+        "its\n"
+        "nearest end. Counted are the cells on which no constant of the machine was fitted; its document in "
+        "`machines/`\n"
+        "names the source of each constant, and `fitted_on` the tables. Bounds: pair matrices median 3 %, worst 10 %;\n"
+        "staggered runs 2 %; totals of flows 8 %; tables of h200-pair median 5 %, worst 15 %. Tables without bounds "
+        "are\n"
+        "shown only. \"ours\" and \"theirs\" are the middle of all cells.\n";
+    std::string last;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+        if (tables[i].machine == last) {
+            continue;
+        }
+        last = tables[i].machine;
+        text += fmt::format(
+            "\n## {}\n\n| table | counted | ours | theirs | median error | worst | where | |\n"
+            "|---|---|---|---|---|---|---|---|\n",
+            last);
+        std::string more;
+        std::string notes;
+        for (auto const& table : tables) {
+            if (table.machine == last) {
+                summary(text, table);
+                details(more, table);
+                left_out(notes, table);
+            }
+        }
+        text += more + (notes.empty() ? "" : "\n" + notes) + "\nSource: " + tables[i].source + ".\n";
+    }
+    return text;
+}
+
+}  // namespace peerlane::validation
