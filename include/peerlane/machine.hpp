@@ -105,6 +105,7 @@ struct Origin {
     std::optional<bool> virtualized;  ///< a guest's view
     std::string name;                 ///< of a named machine
     std::string source;               ///< where its facts come from
+    std::vector<std::string> hosts;   ///< what the inputs call the host: a name, or a hash "0x..."
     friend bool operator==(const Origin&, const Origin&) = default;
 };
 

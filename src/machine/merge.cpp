@@ -146,6 +146,7 @@ class Merger {
     void merge_host(const Machine& part, const Joining& joining);
     void merge_nics(const Machine& part, const Joining& joining);
     void merge_origin(const Machine& part);
+    void tell_hosts(const Machine& part);
 
     Machine base_;
     std::string file_;
@@ -268,7 +269,26 @@ void Merger::merge_nics(const Machine& part, const Joining& joining) {
     }
 }
 
+/// Names and hashes, each against its own kind. A hash changes when the host starts anew, a name with the container: it
+/// is a question, not an error.
+void Merger::tell_hosts(const Machine& part) {
+    auto const is_hash = [](const std::string& host) { return host.rfind("0x", 0) == 0; };
+    for (auto const& host : part.origin.hosts) {
+        auto const known = std::find_if(base_.origin.hosts.begin(), base_.origin.hosts.end(),
+                                        [&](const std::string& other) { return is_hash(other) == is_hash(host); });
+        if (known == base_.origin.hosts.end()) {
+            base_.origin.hosts.push_back(host);
+        } else if (*known != host) {
+            notice(base_, file_of(part), "hosts-differ",
+                   fmt::format("taken on host {}, and {} on host {}: these are two machines, or one that started anew "
+                               "in between",
+                               host, file_, *known));
+        }
+    }
+}
+
 void Merger::merge_origin(const Machine& part) {
+    tell_hosts(part);
     base_.origin.files.insert(base_.origin.files.end(), part.origin.files.begin(), part.origin.files.end());
     if (part.origin.virtualized) {
         base_.origin.virtualized = base_.origin.virtualized.value_or(false) || *part.origin.virtualized;

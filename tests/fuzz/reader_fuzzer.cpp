@@ -59,7 +59,8 @@ void check(const Machine& machine) {
         return;  // sound is enough; writing large ones only slows the search
     }
     auto const document = peerlane::write::json(machine);
-    if (!(peerlane::read::read_machine({"document", document}) == machine)) {
+    if (auto const again = peerlane::read::read_machine({"document", document}); !(again == machine)) {
+        std::fprintf(stderr, "%s\nread again:\n%s\n", document.c_str(), peerlane::write::json(again).c_str());
         fail("our document reads back equal");
     }
     (void)peerlane::write::table(machine);

@@ -262,9 +262,30 @@ void HwlocReader::matrix(const pugi::xml_node& node) {
     topology_.matrices.push_back(std::move(m));
 }
 
+/// Objects of type Machine: hwloc 1 could join several hosts under a System. The root itself where none is called so.
+std::vector<pugi::xml_node> hosts_below(const pugi::xml_node& root) {
+    std::vector<pugi::xml_node> hosts, stack{root};
+    while (!stack.empty()) {
+        auto const node = stack.back();
+        stack.pop_back();
+        if (attribute(node, "type") == "Machine") {
+            hosts.push_back(node);
+            continue;
+        }
+        for (auto child = node.last_child(); child; child = child.previous_sibling()) {
+            if (std::string_view(child.name()) == "object") {
+                stack.push_back(child);
+            }
+        }
+    }
+    return hosts.empty() ? std::vector{root} : hosts;
+}
+
 Machine HwlocReader::read() {
     auto const topology = document_.child("topology");
-    auto const machine = topology.child("object");
+    auto const root = topology.child("object");
+    auto const hosts = hosts_below(root);
+    auto const& machine = hosts.front();
     if (!machine) {
         refuse(source_, line_of(source_, topology), "a topology without an object: this file describes nothing");
     }
@@ -274,8 +295,13 @@ Machine HwlocReader::read() {
         refuse(source_, line_of(source_, topology),
                fmt::format("hwloc XML of version {}; 1 to 3 are known", version.substr(0, 20)));
     }
-    for (auto const* key : {"DMISysVendor", "DMIProductName", "DMIBoardVendor"}) {
+    // Version 3 tells about the host beside its objects, versions 1 and 2 in the first.
+    auto const told = [&](const char* key) {
         auto const value = info(machine, key);
+        return value.empty() ? info(topology, key) : value;
+    };
+    for (auto const* key : {"DMISysVendor", "DMIProductName", "DMIBoardVendor"}) {
+        auto const value = told(key);
         for (auto const* word :
              {"qemu", "kvm", "amazon ec2", "virtual", "vmware", "xen", "google compute", "openstack"}) {
             topology_.virtual_machine = topology_.virtual_machine || contains_word(value, word);
@@ -288,7 +314,16 @@ Machine HwlocReader::read() {
             matrix(child);
         }
     }
-    return machine_from_hwloc(source_, topology_);
+    auto result = machine_from_hwloc(source_, topology_);
+    if (auto const name = trimmed(told("HostName")); !name.empty()) {
+        result.origin.hosts.emplace_back(name);
+    }
+    if (hosts.size() > 1) {
+        add_notice(result, source_, "several-hosts", line_of(source_, hosts[1]),
+                   fmt::format("{} machines are in this file: only the first is read", hosts.size()));
+    }
+    note_later_documents(source_, document_, result);
+    return result;
 }
 
 }  // namespace

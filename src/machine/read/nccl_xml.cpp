@@ -69,6 +69,7 @@ class NcclXml {
         complete_pairs(machine_);
         classify_from_graph(machine_);
         note_unknowns();
+        note_other_hosts();
         return std::move(machine_);
     }
 
@@ -84,10 +85,12 @@ class NcclXml {
         auto node = system.first_child();
         while (node) {
             auto here = open.back();
-            if (node.type() == pugi::node_element) {
+            bool const element = node.type() == pugi::node_element;
+            bool const elsewhere = element && is(node, "cpu") && of_another_host(node);
+            if (element && !elsewhere) {
                 here = enter(node, here.parent, here.host);
             }
-            if (node.first_child()) {
+            if (node.first_child() && !elsewhere) {
                 open.push_back(here);
                 node = node.first_child();
                 continue;
@@ -100,6 +103,37 @@ class NcclXml {
                 open.pop_back();
             }
             node = node.next_sibling();
+        }
+    }
+
+    /// A system of several hosts, as runs over more than one write it, tells them apart by the hash of each cpu. A
+    /// machine is one host: the first. No hash, and 0, tell nothing.
+    bool of_another_host(const pugi::xml_node& cpu) {
+        auto hash = lower(attribute(cpu, "host_hash"));
+        if (hash.substr(0, 2) != "0x") {
+            hash = "0x" + hash;
+        }
+        if (hash.find_first_not_of('0', 2) == std::string::npos) {
+            return false;
+        }
+        if (machine_.origin.hosts.empty()) {
+            machine_.origin.hosts.push_back(hash);
+        }
+        if (hash == machine_.origin.hosts.front()) {
+            return false;
+        }
+        if (other_hosts_.empty()) {
+            other_host_line_ = line(cpu);
+        }
+        other_hosts_.insert(hash);
+        return true;
+    }
+
+    void note_other_hosts() {
+        if (!other_hosts_.empty()) {
+            add_notice(machine_, source_, "several-hosts", other_host_line_,
+                       fmt::format("{} more {} in this file, told apart by host_hash: only the first host is read",
+                                   other_hosts_.size(), other_hosts_.size() == 1 ? "host is" : "hosts are"));
         }
     }
 
@@ -370,7 +404,8 @@ class NcclXml {
     Machine machine_;
     std::vector<Host> hosts_;
     std::vector<NcclGpu> gpus_;
-    std::set<std::string> names_, gpu_buses_;
+    std::set<std::string> names_, gpu_buses_, other_hosts_;
+    int other_host_line_ = 0;
     int bridges_ = 0, nics_ = 0, others_ = 0, unnamed_ = 0;
     bool invented_ = false;
     bool under_host_ = true;  ///< every GPU so far
@@ -390,7 +425,9 @@ Machine read_nccl_xml(const Source& source) {
     if (!is(root, "system")) {
         refuse(source, line_of(source, root), fmt::format("root is {}, not system", root.name()));
     }
-    return NcclXml(source).read(root);
+    auto machine = NcclXml(source).read(root);
+    note_later_documents(source, document, machine);
+    return machine;
 }
 
 }  // namespace peerlane::read

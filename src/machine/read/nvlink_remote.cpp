@@ -37,7 +37,7 @@ std::optional<RemoteLine> remote_line(std::string_view text) {
         remote.remote_link = small_number(trimmed(rest.substr(link + 7)));
         rest = trimmed(rest.substr(0, link));
     }
-    remote.bus = bus_address(rest).value_or(std::string(rest.substr(0, 64)));
+    remote.bus = bus_address(rest).value_or(as_utf8(rest.substr(0, 64)));
     return remote;
 }
 

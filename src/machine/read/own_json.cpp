@@ -133,6 +133,9 @@ Origin read_origin(const At& at) {
     at.into("virtualized", origin.virtualized);
     at.into("name", origin.name);
     at.into("source", origin.source);
+    if (auto const hosts = at.find("hosts")) {
+        hosts->each([&](const At& host) { origin.hosts.push_back(host.text()); });
+    }
     return origin;
 }
 

@@ -57,7 +57,7 @@ char lower_char(char c) {
 /// Length of the escape sequence at the start of `text` (a colour code, a title, a two-byte code), 0 when there is
 /// none. Pastes often show the escape byte as "^[", "\e", "\033" or U+241B, or lose it; a lost one counts only for a
 /// colour code.
-std::size_t escape_length(std::string_view text) {
+std::size_t escape_bytes(std::string_view text) {
     std::size_t lead = 0;
     for (std::string_view const mark :
          {"\x1b", "^[", "\\e", "\\033", "\\x1b", "\\x1B", "\\u001b", "\xe2\x90\x9b", "\xc2\x9b"}) {
@@ -108,6 +108,15 @@ std::size_t escape_length(std::string_view text) {
         return 3;
     }
     return std::min<std::size_t>(2, text.size());
+}
+
+/// The same, and never a part of a character: whatever stands where a code should end goes whole.
+std::size_t escape_length(std::string_view text) {
+    auto length = escape_bytes(text);
+    while (length > 0 && length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80) {
+        ++length;
+    }
+    return length;
 }
 
 /// A Markdown rule: pipes, dashes, colons and blanks, with at least one pipe.
@@ -237,42 +246,46 @@ void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_
     }
 }
 
-void add_notice(Machine& machine, const Source& source, const char* code, int line, std::string text) {
+// Texts and reasons quote the input, cut to a length: perhaps inside a character.
+void add_notice(Machine& machine, const Source& source, const char* code, int line, const std::string& text) {
     if (machine.notices.size() < most_notices) {
-        // Texts quote the input, cut to a length: perhaps inside a character.
-        machine.notices.push_back(
-            {code, std::string(source.name), line, is_utf8(text) ? std::move(text) : as_utf8(text)});
+        machine.notices.push_back({code, std::string(source.name), line, as_utf8(text)});
     } else if (machine.notices.size() == most_notices) {
         machine.notices.push_back({"more", std::string(source.name), line, "more notices like these are left out"});
     }
 }
 
-void refuse(const Source& source, int line, std::string reason) {
-    throw InputError(std::string(source.name), line, std::move(reason));
+void refuse(const Source& source, int line, const std::string& reason) {
+    throw InputError(std::string(source.name), line, as_utf8(reason));
 }
 
 bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        auto const length = character_length(text);
+    for (std::size_t at = 0; at < text.size();) {
+        if (static_cast<unsigned char>(text[at]) < 0x80) {  // nearly all there is: worth a shorter way
+            ++at;
+            continue;
+        }
+        auto const length = character_length(text.substr(at));
         if (length == 0) {
             return false;
         }
-        text.remove_prefix(length);
+        at += length;
     }
     return true;
 }
 
 std::string as_utf8(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    while (!text.empty()) {
-        auto const length = character_length(text);
-        if (length == 0) {
-            out += '?';
-        } else {
-            out += text.substr(0, length);
+    std::string out(text);
+    for (std::size_t at = 0; at < out.size();) {
+        if (static_cast<unsigned char>(out[at]) < 0x80) {
+            ++at;
+            continue;
         }
-        text.remove_prefix(length == 0 ? 1 : length);
+        auto const length = character_length(text.substr(at));
+        if (length == 0) {
+            out[at] = '?';
+        }
+        at += length == 0 ? 1 : length;
     }
     return out;
 }

@@ -40,8 +40,8 @@ void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_
                    Machine& machine);
 
 /// After a thousand notices of one file a last one says that there were more.
-void add_notice(Machine& machine, const Source& source, const char* code, int line, std::string text);
-[[noreturn]] void refuse(const Source& source, int line, std::string reason);
+void add_notice(Machine& machine, const Source& source, const char* code, int line, const std::string& text);
+[[noreturn]] void refuse(const Source& source, int line, const std::string& reason);
 
 /// True when every byte belongs to a whole UTF-8 character.
 bool is_utf8(std::string_view text);

@@ -139,6 +139,17 @@ int line_of(const Source& source, const pugi::xml_node& node) {
     return offset < 0 ? 0 : line_at(source.text, static_cast<std::size_t>(offset));
 }
 
+void note_later_documents(const Source& source, const pugi::xml_document& document, Machine& machine) {
+    auto const first = document.document_element();
+    for (auto next = first.next_sibling(); next; next = next.next_sibling()) {
+        if (next.type() == pugi::node_element) {
+            add_notice(machine, source, "two-tables", line_of(source, next),
+                       fmt::format("another document ({}) begins here: not used",
+                                   std::string_view(next.name()).substr(0, 40)));
+        }
+    }
+}
+
 std::string_view root_element(std::string_view text) {
     std::size_t at = text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0;
     while (true) {

@@ -19,4 +19,8 @@ int line_of(const Source& source, const pugi::xml_node& node);
 /// skipped. Empty when the text does not begin so.
 std::string_view root_element(std::string_view text);
 
+/// Documents that follow the first one in the same text, as when the dumps of several runs are pasted together: notice
+/// two-tables for each.
+void note_later_documents(const Source& source, const pugi::xml_document& document, Machine& machine);
+
 }  // namespace peerlane::read

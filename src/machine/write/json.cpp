@@ -29,6 +29,9 @@ Json origin_json(const Origin& origin) {
     if (!origin.source.empty()) {
         json["source"] = origin.source;
     }
+    if (!origin.hosts.empty()) {
+        json["hosts"] = origin.hosts;
+    }
     return json;
 }
 
