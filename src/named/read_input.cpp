@@ -47,6 +47,10 @@ std::string read_input(const std::string& path) {
         throw InputError(path, 0, "is a folder, not a description of a machine");
     }
     auto const name = path == "-" ? std::string("standard input") : path;
+    auto const too_large = [&] { return InputError(name, 0, fmt::format("is larger than {} MiB", most_bytes >> 20)); };
+    if (S_ISREG(what.st_mode) && static_cast<std::size_t>(what.st_size) > most_bytes) {
+        throw too_large();
+    }
     std::string text;
     std::size_t got = 0;
     do {
@@ -55,7 +59,7 @@ std::string read_input(const std::string& path) {
         got = std::fread(text.data() + before, 1, text.size() - before, file.get());
         text.resize(before + got);
         if (text.size() > most_bytes) {
-            throw InputError(name, 0, fmt::format("is larger than {} MiB", most_bytes >> 20));
+            throw too_large();
         }
     } while (got > 0);
     if (std::ferror(file.get()) != 0) {

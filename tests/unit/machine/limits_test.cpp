@@ -1,6 +1,6 @@
-// Inputs that are no machine, or want to hurt: refused, quickly and in bounded memory.
+// Inputs that are no machine, or want to hurt: refused, with bounded numbers of things kept. How long it takes is
+// bench/read_speed's to tell; a test that hangs has a limit in CTest.
 
-#include <ctime>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -12,30 +12,6 @@ namespace peerlane::test {
 namespace {
 
 constexpr std::size_t big = 50U << 20;
-// Sanitizers make everything some ten times slower; what is tested is that nothing grows faster than its input.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr double soon_s = 60;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr double soon_s = 60;
-#else
-constexpr double soon_s = 5;
-#endif
-#else
-constexpr double soon_s = 5;
-#endif
-
-/// Processor time: other work on the machine does not count.
-double now_s() {
-    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
-
-double seconds_of(const std::string& text) {
-    auto const start = now_s();
-    EXPECT_NE(refusal(text), "");
-    return now_s() - start;
-}
-
 TEST(Limits, GarbageIsRefusedWithAReason) {
     EXPECT_NE(refusal(std::string("\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01", 12), "cat.jpg").find("cat.jpg"),
               std::string::npos);
@@ -55,20 +31,20 @@ TEST(Limits, GarbageIsRefusedWithAReason) {
     }
 }
 
-TEST(Limits, FiftyMegabytesOfAnythingEndSoon) {
+TEST(Limits, FiftyMegabytesOfAnythingAreRefused) {
     std::mt19937_64 random(5);
     std::string letters(big, 'x');
     for (std::size_t i = 0; i < letters.size(); i += 1 + random() % 100) {
         letters[i] = " \n\tGPU0|>#{<"[random() % 12];
     }
-    EXPECT_LT(seconds_of(letters), soon_s);
-    EXPECT_LT(seconds_of(std::string(big, '\n') + "x"), soon_s);
-    EXPECT_LT(seconds_of(std::string(big, 'G')), soon_s);
-    EXPECT_LT(seconds_of("{\"schema\":\"peerlane.machine/1\",\"devices\":" + std::string(big, '[')), soon_s);
-    EXPECT_LT(seconds_of("<system version=\"1\">" + std::string(big, ' ')), soon_s);
+    EXPECT_NE(refusal(letters), "");
+    EXPECT_NE(refusal(std::string(big, '\n') + "x"), "");
+    EXPECT_NE(refusal(std::string(big, 'G')), "");
+    EXPECT_NE(refusal("{\"schema\":\"peerlane.machine/1\",\"devices\":" + std::string(big, '[')), "");
+    EXPECT_NE(refusal("<system version=\"1\">" + std::string(big, ' ')), "");
 }
 
-TEST(Limits, FiftyMegabytesOfElementsEndSoon) {
+TEST(Limits, FiftyMegabytesOfElementsAreRefused) {
     std::string cpus = "<system version=\"1\">",
                 links = cpus + "<cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">";
     while (cpus.size() < big) {
@@ -77,32 +53,35 @@ TEST(Limits, FiftyMegabytesOfElementsEndSoon) {
     while (links.size() < big) {
         links += "<nvlink target=\"0000:01:00.0\" count=\"1\"/>\n";
     }
-    EXPECT_LT(seconds_of(cpus + "</system>"), soon_s);
+    EXPECT_NE(refusal(cpus + "</system>"), "");
     links += "</gpu></pci></cpu></system>";
-    auto const start = now_s();
-    try {
-        EXPECT_LE(read(links).notices.size(), 1010U);
-    } catch (const InputError&) {  // refusing so many elements is as good
-    }
-    EXPECT_LT(now_s() - start, soon_s);
+    // 1.3 million elements are more than the limit of one million.
+    EXPECT_NE(refusal(links).find("more elements or attributes than any machine needs"), std::string::npos);
 }
 
-TEST(Limits, TablesOfManyHeadersEndSoon) {
+TEST(Limits, ManyElementsLeaveBoundedNotices) {
+    std::string links =
+        "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">";
+    for (int i = 0; i < 20'000; ++i) {
+        links += "<nvlink target=\"0000:02:00." + std::to_string(i) + "\" count=\"1\"/>\n";
+    }
+    EXPECT_LE(read(links + "</gpu></pci></cpu></system>").notices.size(), 1010U);
+}
+
+TEST(Limits, TablesOfManyHeadersAreRefused) {
     std::string headers, row = "\tGPU0\tGPU1\tCPU Affinity\n";
     while (headers.size() < (1U << 20)) {
         headers += row;
     }
-    EXPECT_LT(seconds_of(headers), soon_s);
+    EXPECT_NE(refusal(headers), "");
     std::string wide;
     for (int i = 0; i < 100'000; ++i) {
         wide += "\tGPU" + std::to_string(i);
     }
-    EXPECT_LT(seconds_of(wide + "\nGPU0\tX\tPIX\n"), soon_s);
+    EXPECT_NE(refusal(wide + "\nGPU0\tX\tPIX\n"), "");
 }
 
-// Issue 3: a description of 16 GPUs in under 20 ms. Asked for with room, since tests share the machine; bench/ measures
-// it.
-TEST(Limits, SixteenGpusAreReadAtOnce) {
+TEST(Limits, SixteenGpusAreTwoHundredAndFortyPairs) {
     std::string text;
     for (int i = 0; i < 16; ++i) {
         text += "\tGPU" + std::to_string(i);
@@ -115,13 +94,7 @@ TEST(Limits, SixteenGpusAreReadAtOnce) {
         }
         text += "\t0-31\t0\n";
     }
-    auto best = 1e9;
-    for (int i = 0; i < 20; ++i) {
-        auto const start = now_s();
-        EXPECT_EQ(read(text).pairs.size(), 240U);
-        best = std::min(best, now_s() - start);
-    }
-    EXPECT_LT(best, 0.02);
+    EXPECT_EQ(read(text).pairs.size(), 240U);
 }
 
 TEST(Limits, Utf16OfAShellIsRead) {

@@ -118,6 +118,12 @@ TEST_F(Scratch, WhatCannotBeReadIsAnInputErrorThatNamesTheFile) {
     EXPECT_THROW(load_machine(folder_ / "nothing"), NoSuchMachine);
 }
 
+TEST_F(Scratch, HalfAGigabyteIsRefusedUnread) {
+    auto const path = write("large", "x");
+    std::filesystem::resize_file(path, std::size_t{500} << 20);
+    EXPECT_THAT([&] { load_machine(path); }, testing::ThrowsMessage<InputError>(HasSubstr("is larger than 256 MiB")));
+}
+
 TEST(Named, ReadingIsBounded) {
     EXPECT_THROW(read_input("/dev/zero"), InputError);
 }
