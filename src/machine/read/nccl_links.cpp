@@ -11,6 +11,8 @@
 namespace peerlane::read {
 namespace {
 
+constexpr std::size_t most_far_ends = 10'000;  // 18 links of each of 512 devices are fewer
+
 std::string_view attribute(const pugi::xml_node& node, const char* name) {
     return trimmed(node.attribute(name).value());
 }
@@ -122,6 +124,9 @@ void FabricLinks::read_link(std::size_t from, const pugi::xml_node& node, LinkKi
                                bus.empty() ? "nowhere" : bus));
     }
     sum(up_[{from, bus.empty() ? "unknown" : bus}]);
+    if (up_.size() > most_far_ends) {
+        refuse(source_, line(node), fmt::format("more than {} far ends of links", most_far_ends));
+    }
 }
 
 int FabricLinks::line(const pugi::xml_node& node) {

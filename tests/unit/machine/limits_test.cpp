@@ -1,6 +1,7 @@
 // Inputs that are no machine, or want to hurt: refused, with bounded numbers of things kept. How long it takes is
 // bench/read_speed's to tell; a test that hangs has a limit in CTest.
 
+#include <functional>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -59,13 +60,20 @@ TEST(Limits, FiftyMegabytesOfElementsAreRefused) {
     EXPECT_NE(refusal(links).find("more elements or attributes than any machine needs"), std::string::npos);
 }
 
-TEST(Limits, ManyElementsLeaveBoundedNotices) {
-    std::string links =
-        "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">";
-    for (int i = 0; i < 20'000; ++i) {
-        links += "<nvlink target=\"0000:02:00." + std::to_string(i) + "\" count=\"1\"/>\n";
-    }
-    EXPECT_LE(read(links + "</gpu></pci></cpu></system>").notices.size(), 1010U);
+TEST(Limits, ManyLinksLeaveBoundedNoticesAndFarEnds) {
+    auto const with_links = [](const std::function<std::string(int)>& target) {
+        std::string text =
+            "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"0000:01:00.0\" class=\"0x030200\"><gpu dev=\"0\">\n";
+        for (int i = 0; i < 20'000; ++i) {
+            text += "<nvlink target=\"" + target(i) + "\" count=\"1\"/>\n";
+        }
+        return text + "</gpu></pci></cpu></system>";
+    };
+    auto const itself = read(with_links([](int) { return "0000:01:00.0"; }));
+    EXPECT_EQ(itself.notices.size(), 1001U);
+    EXPECT_EQ(itself.notices.back().code, "more");
+    EXPECT_EQ(refusal(with_links([](int i) { return "far" + std::to_string(i); })),
+              "input:10002: more than 10000 far ends of links");
 }
 
 TEST(Limits, TablesOfManyHeadersAreRefused) {
