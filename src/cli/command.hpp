@@ -64,6 +64,7 @@ const std::vector<Command>& commands();
 
 Command topo_command();
 Command copy_command();
+Command simulate_command();
 Command audit_command();
 
 }  // namespace peerlane::cli

@@ -6,6 +6,7 @@ const std::vector<Command>& commands() {
     static const std::vector<Command> table{
         topo_command(),
         copy_command(),
+        simulate_command(),
         audit_command(),
     };
     return table;

@@ -1,0 +1,88 @@
+// What simulating costs: flow events (each flow begins once and ends once) on 16 devices, and on a growing number of
+// them. traffic_speed [RESULT.json] prints a table and writes peerlane.bench/1, where "us" is the time of one event.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <peerlane/named.hpp>
+#include <peerlane/simulation.hpp>
+#include <peerlane/units.hpp>
+
+#include "bench_report.hpp"
+
+namespace {
+
+using namespace peerlane;
+
+struct Case {
+    const char* machine;
+    const char* traffic;
+    int events;  ///< begun or ended flows
+};
+
+std::vector<Flow> flows_of(const Case& one, const Machine& machine) {
+    std::vector<int> devices;
+    for (auto const& device : machine.devices) {
+        devices.push_back(device.id);
+    }
+    PatternOptions options{.bytes = 4 * MiB};
+    auto const once = pattern_flows(one.traffic, machine, devices, options).size();
+    auto const wanted = static_cast<std::size_t>(one.events / 2);
+    options.phases = static_cast<int>((wanted + once - 1) / once);
+    auto flows = pattern_flows(one.traffic, machine, devices, options);
+    flows.resize(wanted);
+    return flows;
+}
+
+bench::Row run(const Case& one) {
+    auto const machine = load_machine(one.machine);
+    auto const flows = flows_of(one, machine.machine());
+    std::vector<double> seconds;
+    for (int round = 0; round < 3; ++round) {
+        auto const start = std::chrono::steady_clock::now();
+        auto const simulation = simulate(machine, flows, {.relief = false});
+        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        if (!simulation.complete()) {
+            throw std::runtime_error(simulation.failure);
+        }
+    }
+    std::sort(seconds.begin(), seconds.end());
+    auto const us = seconds[1] / one.events * 1e6;
+    std::printf("%-12s %-16s %9d events  %7.3f s  %6.3f us an event\n", one.machine, one.traffic, one.events,
+                seconds[1], us);
+    bench::Row row;
+    row.name = fmt::format("{} {}, {} events", one.machine, one.traffic, one.events);
+    row.ours = {0, us, (seconds[2] - seconds[0]) / seconds[1]};
+    return row;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        bench::Report report;
+        report.machine = "host only: " + std::to_string(std::max(1U, std::thread::hardware_concurrency())) + " cores";
+        report.driver = "simulator; us is the time of one event, gbs has no meaning here";
+        report.command = argc > 1 ? fmt::format("traffic_speed {}", argv[1]) : "traffic_speed";
+        for (auto const& one : {Case{"h200-pair", "ring", 100'000}, Case{"dgx-1v", "all-to-all", 100'000},
+                                Case{"dgx-2", "all-to-all", 10'000}, Case{"dgx-2", "all-to-all", 100'000},
+                                Case{"dgx-2", "all-to-all", 1'000'000}, Case{"dgx-2", "random:500000,1", 1'000'000},
+                                Case{"rtx4090-8-dual-epyc", "random:50000,1", 100'000}}) {
+            report.rows.push_back(run(one));
+        }
+        if (argc > 1) {
+            std::ofstream(argv[1]) << report.json();
+        }
+        return 0;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "traffic_speed: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,233 @@
+// Strategies, what relief would give, and placement.
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <peerlane/simulation.hpp>
+#include <peerlane/units.hpp>
+
+#include "driver/sim/figures.hpp"
+#include "traffic/run/carry.hpp"
+
+namespace peerlane {
+namespace {
+
+using traffic::Plans;
+
+/// Links this close to the most loaded one are relieved together with it: of equal ones, one alone gives nothing.
+constexpr double as_loaded = 0.98;
+constexpr double relief_factor = 2;
+/// A plan that is better by less is not worth leaving the driver's way.
+constexpr double worth = 1e-4;
+/// More flows than this are not planned one by one, nor is relief tried.
+constexpr std::size_t many_flows = 20'000;
+constexpr std::size_t most_placement_devices = 16;
+
+constexpr std::uint64_t seed = 1;
+
+sim::Truth truth_of(const SimulatedMachine& machine, const std::vector<Fault>& faults) {
+    return sim::make_truth(machine.machine(), machine.figures(), {.faults = faults, .seed = seed});
+}
+
+std::string name_of(const Machine& machine) {
+    auto const& origin = machine.origin;
+    return !origin.name.empty() ? origin.name : origin.files.empty() ? std::string() : origin.files.front();
+}
+
+void check_place(const SimulatedMachine& simulated, Place place, std::uint64_t bytes) {
+    auto const& machine = simulated.machine();
+    auto const refuse = [&](std::uint64_t room) {
+        if (bytes > room) {
+            throw std::invalid_argument(fmt::format("a flow of {}: more than the memory of {}, {}", size_text(bytes),
+                                                    to_string(place), size_text(room)));
+        }
+    };
+    if (place.is_host()) {
+        refuse(static_cast<std::uint64_t>(simulated.figures().host_memory_bytes));
+        return;
+    }
+    auto const* const device = machine.device(place.index);
+    if (device == nullptr) {
+        throw std::invalid_argument(
+            fmt::format("this machine has no {}: it has {}", to_string(place), machine.devices.size()));
+    }
+    refuse(device->memory_bytes.value_or(static_cast<std::uint64_t>(simulated.figures().device_memory_bytes)));
+}
+
+void check(const SimulatedMachine& machine, const std::vector<Flow>& flows) {
+    for (auto const& flow : flows) {
+        check_place(machine, flow.src, flow.bytes);
+        check_place(machine, flow.dst, flow.bytes);
+        if (flow.src.is_host() && flow.dst.is_host()) {
+            throw std::invalid_argument("a flow from host to host: no device takes part");
+        }
+        if (flow.bytes == 0) {
+            throw std::invalid_argument("a flow of 0 bytes: nothing to move");
+        }
+    }
+}
+
+struct Candidate {
+    const char* words;
+    Plans plans;
+};
+
+/// What our planner would try. It knows the machine as described, not what is wrong with it.
+std::vector<Candidate> candidates(const SimulatedMachine& machine, const sim::Truth& described,
+                                  const std::vector<Flow>& flows) {
+    std::vector<Candidate> all;
+    all.push_back({"each flow is the driver's copy: nothing else tried is faster", traffic::driver_plans(flows)});
+    if (machine.machine().devices.size() <= 64 && flows.size() <= many_flows) {
+        all.push_back({"each flow planned as if alone", traffic::planned_alone(machine.machine(), flows)});
+    }
+    all.push_back({"each flow on the way that loads the links least", traffic::balanced_plans(described, flows, 1)});
+    if (flows.size() <= many_flows / 8) {
+        all.push_back(
+            {"flows split over the ways that load the links least", traffic::balanced_plans(described, flows, 8)});
+    }
+    return all;
+}
+
+Simulation carry_peerlane(const SimulatedMachine& machine, const sim::Truth& truth, const std::vector<Flow>& flows,
+                          const SimulationOptions& options) {
+    auto const described = truth_of(machine, {});
+    auto all = candidates(machine, described, flows);
+    std::size_t best = 0;
+    auto least = 0.0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const tried = traffic::carry(described, flows, all[i].plans, false).makespan_s;
+        if (i == 0 || tried < least * (1 - worth)) {
+            least = tried;
+            best = i;
+        }
+    }
+    auto simulation = traffic::carry(truth, flows, all[best].plans, options.loads);
+    simulation.note = all[best].words;
+    return simulation;
+}
+
+Plans fixed_plans(const SimulatedMachine& machine, const std::vector<Flow>& flows, Strategy strategy) {
+    return strategy == Strategy::library ? traffic::library_plans(machine.machine(), flows)
+                                         : traffic::driver_plans(flows);
+}
+
+/// The plans that a simulation was carried out with.
+Plans plans_of(const Simulation& simulation) {
+    Plans plans{simulation.plans, {}};
+    for (auto const& flow : simulation.flows) {
+        plans.of_flow.push_back(flow.plan);
+    }
+    return plans;
+}
+
+std::optional<Relief> relief_of(const sim::Truth& truth, const std::vector<Flow>& flows, const Simulation& now) {
+    if (now.bottleneck.empty() || !now.complete() || flows.size() > many_flows) {
+        return std::nullopt;
+    }
+    double highest = 0;
+    for (auto const& link : now.links) {
+        highest = std::max(highest, link.utilization);
+    }
+    auto relieved = truth;
+    auto const names = traffic::link_names(truth);
+    Relief relief;
+    for (auto const& link : now.links) {
+        if (link.utilization >= highest * as_loaded) {
+            relief.links.push_back(link.name);
+            auto const found = std::find(names.begin(), names.end(), link.name) - names.begin();
+            relieved.network.capacity[static_cast<std::size_t>(found)] *= relief_factor;
+        }
+    }
+    relief.makespan_s = traffic::carry(relieved, flows, plans_of(now), false).makespan_s;
+    relief.gain = relief.makespan_s > 0 ? now.makespan_s / relief.makespan_s : 1;
+    return relief;
+}
+
+Simulation simulate_on(const SimulatedMachine& machine, const sim::Truth& truth, const std::vector<Flow>& flows,
+                       const SimulationOptions& options) {
+    auto simulation = options.strategy == Strategy::peerlane
+                          ? carry_peerlane(machine, truth, flows, options)
+                          : traffic::carry(truth, flows, fixed_plans(machine, flows, options.strategy), options.loads);
+    simulation.strategy = options.strategy;
+    simulation.machine = name_of(machine.machine());
+    if (options.relief) {
+        simulation.relief = relief_of(truth, flows, simulation);
+    }
+    return simulation;
+}
+
+/// The next set of `count` out of `total` in the order of numbers; false after the last.
+bool next_set(std::vector<int>& chosen, int total) {
+    auto const count = static_cast<int>(chosen.size());
+    for (int i = count - 1; i >= 0; --i) {
+        auto& slot = chosen[static_cast<std::size_t>(i)];
+        if (slot < total - count + i) {
+            ++slot;
+            for (int j = i + 1; j < count; ++j) {
+                chosen[static_cast<std::size_t>(j)] = slot + j - i;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<double> FlowResult::gbs() const {
+    if (!end_s || *end_s <= start_s) {
+        return std::nullopt;
+    }
+    return static_cast<double>(flow.bytes) / (*end_s - start_s) / 1e9;
+}
+
+Simulation simulate(const SimulatedMachine& machine, const std::vector<Flow>& flows, const SimulationOptions& options) {
+    check(machine, flows);
+    return simulate_on(machine, truth_of(machine, options.faults), flows, options);
+}
+
+std::vector<Placement> rank_placements(const SimulatedMachine& machine, const std::vector<int>& devices, int count,
+                                       const std::string& pattern, const PatternOptions& pattern_options,
+                                       const SimulationOptions& options) {
+    auto const total = static_cast<int>(devices.size());
+    if (devices.size() > most_placement_devices) {
+        throw std::invalid_argument(
+            fmt::format("every set is tried: of {} devices at most, here are {}", most_placement_devices, total));
+    }
+    if (count < 2 || count > total) {
+        throw std::invalid_argument(fmt::format("a set has 2 to {} devices, not {}", total, count));
+    }
+    auto const truth = truth_of(machine, options.faults);
+    auto quick = options;
+    quick.relief = quick.loads = false;
+    std::vector<Placement> ranked;
+    std::vector<int> chosen(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) {
+        chosen[static_cast<std::size_t>(i)] = i;
+    }
+    do {
+        Placement placement;
+        for (auto const index : chosen) {
+            placement.devices.push_back(devices[static_cast<std::size_t>(index)]);
+        }
+        auto const flows = pattern_flows(pattern, machine.machine(), placement.devices, pattern_options);
+        check(machine, flows);
+        auto const simulation = simulate_on(machine, truth, flows, quick);
+        placement.makespan_s = simulation.makespan_s;
+        placement.gbs = simulation.gbs();
+        placement.bottleneck = simulation.bottleneck;
+        for (auto const& link : simulation.links) {
+            placement.utilization = std::max(placement.utilization, link.utilization);
+        }
+        ranked.push_back(std::move(placement));
+    } while (next_set(chosen, total));
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Placement& a, const Placement& b) {
+        return std::llround(a.makespan_s * 1e12) <
+               std::llround(b.makespan_s * 1e12);  // equal but for rounding: as it was
+    });
+    return ranked;
+}
+
+}  // namespace peerlane
