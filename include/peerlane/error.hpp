@@ -17,6 +17,7 @@ inline constexpr int invalid_context = 201;
 inline constexpr int map_failed = 205;
 inline constexpr int peer_access_unsupported = 217;
 inline constexpr int invalid_handle = 400;
+inline constexpr int link_failed = 220;
 inline constexpr int not_ready = 600;
 inline constexpr int illegal_address = 700;
 inline constexpr int peer_access_already_enabled = 704;

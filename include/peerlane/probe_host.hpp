@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <peerlane/driver.hpp>
@@ -16,19 +17,23 @@ namespace peerlane::prove {
 
 /// One thing to find out. `control` steps move bytes source > destination through the host: accessor is then the
 /// source. `self_test` steps plant wrong bytes in the memory of one device, accessor and owner alike, and ask whether
-/// those that look find them.
+/// those that look find them. `ways` steps try the other mappings of a pair (pool, virtual memory). `group` steps move
+/// bytes of all `pairs` at once; accessor and owner are those of the first. `idle` steps ask whether a device (accessor
+/// and owner alike) takes work; hosts run them by themselves after a hang.
 struct ProbeStep {
-    enum class Kind : std::uint8_t { check, control, self_test };
+    enum class Kind : std::uint8_t { check, control, self_test, ways, group, idle };
     Kind kind = Kind::check;
-    Check check = Check::claim;  ///< of kind check
+    Check check = Check::claim;  ///< of kind check; of kind group push or pull
     int accessor = 0;
     int owner = 0;
     std::vector<std::uint64_t> sizes{};  ///< ascending; empty for claim and map
     std::uint64_t seed = 0;
+    std::vector<std::pair<int, int>> pairs{};  ///< of a group: accessor, owner
+    std::string name{};                        ///< of a group: "all out of 0"
     friend bool operator==(const ProbeStep&, const ProbeStep&) = default;
 };
 
-/// "0:1 push", "control 0>1", "self-test 0".
+/// "0:1 push", "control 0>1", "self-test 0", "0:1 ways", "group all out of 0, pushed", "idle 0".
 std::string describe(const ProbeStep& step);
 
 struct ProbeOutcome {
@@ -53,11 +58,16 @@ class ProbeHost {
                                           const OnBegin& begin, const OnEnd& end) = 0;
 };
 
+/// After a hang both hosts look, with a fresh prober, whether the devices of that step take work again. Where one does
+/// not, nothing more is sent to it: later steps that concern it are skipped with the reason "device N is still busy
+/// ...".
+
 /// Runs steps in this process. For simulated machines: a real hang would take this process with it.
 struct InProcessOptions {
     /// Called at first, and again after a step that left the driver unusable (a hang, a sticky error).
     std::function<std::unique_ptr<Driver>()> open;
-    /// True for steps whose hang cannot be ended (the simulation's `freeze`); may be empty.
+    /// True for steps whose hang cannot be ended (the simulation's `freeze`), and for `idle` steps of a device that
+    /// stays busy (`wedge`); may be empty.
     std::function<bool(const ProbeStep&)> freezes{};
     Veto veto{};
 };

@@ -28,6 +28,8 @@ struct ProveOptions {
     std::vector<DirectedPair> pairs{};  ///< empty: every directed pair of the machine
     std::vector<std::uint64_t> sizes{quick_sizes.begin(), quick_sizes.end()};
     std::vector<Check> checks{first_checks.begin(), first_checks.end()};
+    bool ways = false;             ///< the other mappings of each pair too, kept in its check `map`
+    bool groups = false;           ///< then pairs together
     std::uint64_t seed = 1;        ///< draw one on real devices; an input under simulation
     double seconds_per_step = 10;  ///< hard limit of one step, all its sizes together
     bool simulated = false;        ///< what the result says of itself
@@ -42,6 +44,12 @@ std::vector<ProbeStep> proof_steps(const Machine& machine, const ProveOptions& o
 /// The same of the first proof.
 std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
                                          std::span<const std::uint64_t> sizes, std::uint64_t seed);
+
+/// Bytes that each pair of a group moves.
+inline constexpr std::uint64_t group_bytes = 16 * MiB;
+/// Pairs together, of those whose pushes (pulls) are right: all out of one device, all into one, disjoint pairs, all at
+/// once; each pushed and pulled. To run after the pairs were assembled; the outcomes of both are assembled again.
+std::vector<ProbeStep> group_steps(const Verdicts& verdicts, std::uint64_t seed);
 
 /// Verdicts of the pairs that the outcomes speak of, judged. Checks without an outcome are skipped, with a reason.
 Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes, std::uint64_t seed, bool simulated);

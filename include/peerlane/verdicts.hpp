@@ -27,6 +27,15 @@ enum class Result : std::uint8_t { ok, no, wrong, hang, error, skipped };
 /// wrong place.
 enum class WrongKind : std::uint8_t { zero, stale, flip, mirror, offset };
 
+/// One way to map the memory of the owner for the accessor.
+struct MappingWay {
+    std::string way;  ///< enable, pool, virtual
+    Result result = Result::skipped;
+    std::optional<int> code{};  ///< of a refusal
+    std::string reason{};
+    friend bool operator==(const MappingWay&, const MappingWay&) = default;
+};
+
 struct CheckResult {
     Result result = Result::skipped;
     std::optional<WrongKind> kind{};
@@ -37,6 +46,8 @@ struct CheckResult {
     std::string reason{};                     ///< why no, skipped, hang or error, in words; empty when right
     std::vector<std::uint64_t> sizes{};       ///< sizes tried, ascending
     std::optional<double> gbs{}, seconds{};   ///< of the largest size that was right, where timed
+    std::vector<MappingWay> ways{};           ///< check map only: each that was tried
+    std::vector<double> rates{};              ///< groups only: GB/s of each pair
     friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
 
@@ -81,6 +92,10 @@ struct GroupVerdict {
     std::vector<std::pair<int, int>> pairs{};
     Result result = Result::skipped;
     std::optional<double> gbs{};  ///< of each pair, the slowest
+    std::string name{};           ///< "all out of 0"
+    bool pull = false;            ///< issued by the destinations
+    std::vector<double> rates{};  ///< GB/s of each of `pairs`, where all was right
+    std::string reason{};         ///< why not ok, in words
     friend bool operator==(const GroupVerdict&, const GroupVerdict&) = default;
 };
 
@@ -127,11 +142,17 @@ const char* to_string(Finding::Severity severity);
 std::optional<Check> parse_check(std::string_view word);
 std::optional<Result> parse_result(std::string_view word);
 
-/// Sets `routes` and `status` from the checks and the control arm; a function of those alone.
+/// Sets `routes` and `status` from the checks, the control arm and the groups; a function of those alone. A mapping way
+/// that is refused and a collapsed group degrade; wrong bytes and hangs there break, as they do in a check.
 /// Routes: direct pushed by copy engine (source:destination push), pulled (destination:source pull), then kernel store,
 /// then kernel load, the first that is right and within 10 % of the fastest of them; staged when none of them is right,
 /// or when all of them are measured slower than 90 % of staging, and the control arm is right; none otherwise.
 void judge(Verdicts& verdicts);
+
+/// A group whose slowest pair gets less than a tenth of what it gets alone, divided by the number of pairs of the group
+/// that leave the same device or enter the same device, whichever is more: less than sharing of ports explains. False
+/// where a rate is not known.
+bool collapsed(const Verdicts& verdicts, const GroupVerdict& group);
 
 /// The document `peerlane.verdicts/1`; `indent` < 0 puts it on one line.
 std::string write_verdicts(const Verdicts& verdicts, int indent = 2);

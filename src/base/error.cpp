@@ -22,6 +22,8 @@ std::string code_text(int code) {
             return "mapping failed";
         case code::peer_access_unsupported:
             return "peer access unsupported";
+        case code::link_failed:
+            return "link failed";
         case code::invalid_handle:
             return "invalid resource handle";
         case code::not_ready:

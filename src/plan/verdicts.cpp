@@ -166,6 +166,15 @@ std::string describe(const ProbeStep& step) {
     if (step.kind == ProbeStep::Kind::self_test) {
         return fmt::format("self-test {}", step.owner);
     }
+    if (step.kind == ProbeStep::Kind::group) {
+        return fmt::format("group {}, {}", step.name, step.check == Check::pull ? "pulled" : "pushed");
+    }
+    if (step.kind == ProbeStep::Kind::idle) {
+        return fmt::format("idle {}", step.owner);
+    }
+    if (step.kind == ProbeStep::Kind::ways) {
+        return fmt::format("{}:{} ways", step.accessor, step.owner);
+    }
     return fmt::format("{}:{} {}", step.accessor, step.owner, to_string(step.check));
 }
 

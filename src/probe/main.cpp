@@ -132,6 +132,9 @@ int serve(const Options& options) {
         say({Reply::Kind::begun});
         misbehave(options, request.step);
         auto result = prober->run(request.step, request.limits);
+        if (request.step.kind == prove::ProbeStep::Kind::idle && freezes(request.step)) {
+            result.result = Result::hang;
+        }
         result.frozen = result.result == Result::hang && freezes(request.step);
         say({Reply::Kind::done, result, prober->usable()});
         if (!prober->usable()) {

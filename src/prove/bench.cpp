@@ -28,17 +28,16 @@ void Bench::unmap() {
     }
 }
 
-void Bench::focus(int accessor, int owner) {
-    auto const pair = std::minmax(accessor, owner);
-    if (pair_ == std::pair<int, int>(pair)) {
+void Bench::focus(const std::set<int>& devices) {
+    if (devices_ == devices) {
         return;
     }
     unmap();
-    pair_ = pair;
+    devices_ = devices;
     ring_ = {};
     ring_of_ = {-1, -1};
     for (auto at = sides_.begin(); at != sides_.end();) {
-        at = at->first == accessor || at->first == owner ? std::next(at) : sides_.erase(at);
+        at = devices.count(at->first) != 0 ? std::next(at) : sides_.erase(at);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +47,9 @@ class Bench {
     [[nodiscard]] Driver& driver() const { return driver_; }
     /// Makes these two the pair in work: mappings of another pair are taken back, for a machine may have few slots, and
     /// buffers of other devices are freed.
-    void focus(int accessor, int owner);
+    void focus(int accessor, int owner) { focus(std::set<int>{accessor, owner}); }
+    /// The same of more devices than two.
+    void focus(const std::set<int>& devices);
     /// Enables accessor:owner, once while the pair is in work; what the driver answered.
     const MappingOutcome& map(int accessor, int owner);
     /// Stream, events and at least this much memory. Throws NotTried when the device has no room for it.
@@ -65,12 +68,14 @@ class Bench {
     /// After a hang or a sticky error: nothing may be given back any more, for that would wait for the work that hangs.
     void abandon();
     [[nodiscard]] bool usable() const { return usable_; }
+    /// When the clock of this size runs out, in the driver's time.
+    [[nodiscard]] double deadline() const { return deadline_; }
 
   private:
     void unmap();
 
     Driver& driver_;
-    std::pair<int, int> pair_{-1, -1};
+    std::set<int> devices_;
     std::map<std::pair<int, int>, MappingOutcome> mapped_;  ///< of the pair in work: accessor, owner
     std::map<int, Side> sides_;
     Allocation pinned_;

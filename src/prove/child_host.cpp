@@ -8,6 +8,7 @@
 #include <peerlane/error.hpp>
 #include <peerlane/units.hpp>
 
+#include "prove/busy.hpp"
 #include "prove/child_process.hpp"
 #include "prove/wire.hpp"
 
@@ -29,7 +30,9 @@ class ChildHost final : public ProbeHost {
                                   const OnEnd& end) override {
         std::vector<ProbeOutcome> outcomes;
         for (auto const& step : steps) {
-            if (auto const forbidden = options_.veto ? options_.veto(step) : std::string(); !forbidden.empty()) {
+            auto forbidden = options_.veto ? options_.veto(step) : std::string();
+            forbidden = forbidden.empty() ? busy_.reason(step) : forbidden;
+            if (!forbidden.empty()) {
                 outcomes.push_back({step, answer(Result::skipped, forbidden)});
                 if (end) {
                     end(outcomes.back());
@@ -43,6 +46,9 @@ class ChildHost final : public ProbeHost {
             outcomes.push_back(
                 {step, not_started ? answer(Result::skipped, *not_started)
                                    : run_one(step, limits_of(step, outcomes, seconds_per_step), seconds_per_step)});
+            if (outcomes.back().result.result == Result::hang) {
+                busy_.look_after(step, [&](const ProbeStep& idle) { return run_idle(idle, seconds_per_step); });
+            }
             if (end) {
                 end(outcomes.back());
             }
@@ -96,6 +102,13 @@ class ChildHost final : public ProbeHost {
                 throw Error({reply.code, options_.helper, -1, -1, reply.text});
             }
         }
+    }
+
+    CheckResult run_idle(const ProbeStep& step, double seconds_per_step) {
+        if (auto const not_started = start(false)) {
+            return answer(Result::skipped, *not_started);
+        }
+        return run_one(step, {}, seconds_per_step);
     }
 
     CheckResult run_one(const ProbeStep& step, const Limits& limits, double seconds_per_step) {
@@ -179,6 +192,7 @@ class ChildHost final : public ProbeHost {
     ChildOptions options_;
     std::optional<ChildProcess> child_;
     bool started_once_ = false;
+    Busy busy_;
 };
 
 }  // namespace

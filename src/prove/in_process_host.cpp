@@ -5,6 +5,7 @@
 
 #include <peerlane/error.hpp>
 
+#include "prove/busy.hpp"
 #include "prove/ladder.hpp"
 
 namespace peerlane::prove {
@@ -25,7 +26,8 @@ class InProcessHost final : public ProbeHost {
                                   const OnEnd& end) override {
         std::vector<ProbeOutcome> outcomes;
         for (auto const& step : steps) {
-            auto const forbidden = options_.veto ? options_.veto(step) : std::string();
+            auto forbidden = options_.veto ? options_.veto(step) : std::string();
+            forbidden = forbidden.empty() ? busy_.reason(step) : forbidden;
             if (!forbidden.empty()) {
                 outcomes.push_back({step, {.result = Result::skipped, .reason = forbidden}});
             } else {
@@ -33,6 +35,9 @@ class InProcessHost final : public ProbeHost {
                     begin(step);
                 }
                 outcomes.push_back({step, run_one(step, limits_of(step, outcomes, seconds_per_step))});
+                if (outcomes.back().result.result == Result::hang) {
+                    busy_.look_after(step, [&](const ProbeStep& idle) { return run_one(idle, {}); });
+                }
             }
             if (end) {
                 end(outcomes.back());
@@ -54,6 +59,9 @@ class InProcessHost final : public ProbeHost {
             result.reason = fmt::format("no fresh prober: {}", error.what());
             return result;
         }
+        if (step.kind == ProbeStep::Kind::idle && options_.freezes && options_.freezes(step)) {
+            return {.result = Result::hang};
+        }
         auto result = session_->prober.run(step, limits);
         result.frozen = result.result == Result::hang && options_.freezes && options_.freezes(step);
         if (!session_->prober.usable()) {
@@ -72,13 +80,19 @@ class InProcessHost final : public ProbeHost {
     InProcessOptions options_;
     std::optional<Session> session_;
     bool opened_once_ = false;
+    Busy busy_;
 };
 
 }  // namespace
 
 std::function<bool(const ProbeStep&)> freezes_of(std::vector<Fault> faults) {
     return [faults = std::move(faults)](const ProbeStep& step) {
-        if (step.kind == ProbeStep::Kind::self_test) {
+        if (step.kind == ProbeStep::Kind::idle) {
+            return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+                return fault.what == Fault::What::wedge && (fault.a == Fault::any || fault.a == step.owner);
+            });
+        }
+        if (step.kind != ProbeStep::Kind::check && step.kind != ProbeStep::Kind::control) {
             return false;
         }
         auto const word = step.kind == ProbeStep::Kind::control ? to_string(Fault::What::host) : to_string(step.check);

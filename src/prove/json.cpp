@@ -49,6 +49,16 @@ Json check_json(const CheckResult& check) {
     }
     put(out, "gbs", check.gbs);
     put(out, "seconds", check.seconds);
+    for (auto const& way : check.ways) {
+        auto& of = out["ways"][way.way] = {{"result", to_string(way.result)}};
+        put(of, "code", way.code);
+        if (!way.reason.empty()) {
+            of["reason"] = way.reason;
+        }
+    }
+    if (!check.rates.empty()) {
+        out["rates"] = check.rates;
+    }
     return out;
 }
 
@@ -96,6 +106,16 @@ Json verdicts_json(const Verdicts& verdicts) {
     for (auto const& group : verdicts.groups) {
         groups.push_back(
             {{"pairs", pairs_json(group.pairs)}, {"result", to_string(group.result)}, {"gbs", or_null(group.gbs)}});
+        if (!group.name.empty()) {
+            groups.back()["name"] = group.name;
+            groups.back()["pull"] = group.pull;
+        }
+        if (!group.rates.empty()) {
+            groups.back()["rates"] = group.rates;
+        }
+        if (!group.reason.empty()) {
+            groups.back()["reason"] = group.reason;
+        }
     }
     auto& findings = out["findings"] = Json::array();
     for (auto const& finding : verdicts.findings) {
@@ -170,6 +190,13 @@ class Field {
         }
         return id;
     }
+    /// Names and values of an object.
+    template <class F>
+    void each_member(F&& f) const {
+        for (auto const& [name, value] : object().items()) {
+            f(name, Field{value, file_, path_ + "." + name});
+        }
+    }
     [[nodiscard]] double number() const {
         if (!json_->is_number()) {
             refuse("must be a number");
@@ -236,6 +263,21 @@ CheckResult read_check(const Field& node) {
             into = node[key].number();
         }
     };
+    if (node.has("ways")) {
+        node["ways"].each_member([&](const std::string& name, const Field& way) {
+            MappingWay out{name, way["result"].word(results)};
+            if (way.has("code")) {
+                out.code = way["code"].whole();
+            }
+            if (way.has("reason")) {
+                out.reason = way["reason"].text();
+            }
+            check.ways.push_back(std::move(out));
+        });
+    }
+    if (node.has("rates")) {
+        node["rates"].each([&](const Field& rate) { check.rates.push_back(rate.number()); });
+    }
     count("first_bad_offset", check.first_bad_offset);
     count("bad_bytes", check.bad_bytes);
     count("at_bytes", check.at_bytes);
@@ -312,12 +354,19 @@ void sort_by(Items& items, Key key) {
 Json step_json(const prove::ProbeStep& step) {
     auto const* const what = step.kind == prove::ProbeStep::Kind::control     ? "control"
                              : step.kind == prove::ProbeStep::Kind::self_test ? "self-test"
+                             : step.kind == prove::ProbeStep::Kind::ways      ? "ways"
+                             : step.kind == prove::ProbeStep::Kind::idle      ? "idle"
                                                                               : to_string(step.check);
-    return {{"check", what},
-            {"accessor", step.accessor},
-            {"owner", step.owner},
-            {"sizes", step.sizes},
-            {"seed", step.seed}};
+    Json out{{"check", what},
+             {"accessor", step.accessor},
+             {"owner", step.owner},
+             {"sizes", step.sizes},
+             {"seed", step.seed}};
+    if (step.kind == prove::ProbeStep::Kind::group) {
+        out["group"] = step.name;
+        out["pairs"] = pairs_json(step.pairs);
+    }
+    return out;
 }
 
 }  // namespace
@@ -354,6 +403,12 @@ Verdicts read_verdicts(std::string_view text, const std::string& file) {
             if (group.has("gbs")) {
                 out.gbs = group["gbs"].number();
             }
+            out.name = group.has("name") ? group["name"].text() : std::string();
+            out.pull = group.has("pull") && group["pull"].boolean();
+            if (group.has("rates")) {
+                group["rates"].each([&](const Field& rate) { out.rates.push_back(rate.number()); });
+            }
+            out.reason = group.has("reason") ? group["reason"].text() : std::string();
             verdicts.groups.push_back(std::move(out));
         });
     }
@@ -373,6 +428,7 @@ std::string write(const Request& request) {
     auto json = step_json(request.step);
     json["seconds_per_size"] = request.limits.seconds_per_size;
     json["decoy"] = request.limits.decoy;
+    json["kernels"] = request.limits.kernels;
     return json.dump();
 }
 
@@ -385,6 +441,11 @@ ProbeStep step_of(const Field& node) {
         step.kind = ProbeStep::Kind::control;
     } else if (check == "self-test") {
         step.kind = ProbeStep::Kind::self_test;
+    } else if (check == "ways") {
+        step.kind = ProbeStep::Kind::ways;
+        step.check = Check::map;
+    } else if (check == "idle") {
+        step.kind = ProbeStep::Kind::idle;
     } else if (auto const known = parse_check(check)) {
         step.check = *known;
     } else {
@@ -394,6 +455,11 @@ ProbeStep step_of(const Field& node) {
     step.owner = node["owner"].device();
     step.sizes = read_sizes(node["sizes"]);
     step.seed = node["seed"].count();
+    if (node.has("group")) {
+        step.kind = ProbeStep::Kind::group;
+        step.name = node["group"].text();
+        step.pairs = read_pairs(node["pairs"]);
+    }
     return step;
 }
 
@@ -425,7 +491,8 @@ Request read_request(std::string_view line) {
     Field const node{json, "step", ""};
     Request request;
     request.step = step_of(node);
-    request.limits = {node["seconds_per_size"].number(), node["decoy"].boolean()};
+    request.limits = {node["seconds_per_size"].number(), node["decoy"].boolean(),
+                      !node.has("kernels") || node["kernels"].boolean()};
     return request;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <set>
 #include <utility>
 
@@ -85,6 +86,14 @@ bool broken(const PairVerdict& pair) {
                        [&](Check check) { return failed(pair[check]) && (claimed(pair) || check == Check::claim); });
 }
 
+/// Besides enabling, which the check `map` itself is about.
+bool any_other_way(const PairVerdict& pair, std::initializer_list<Result> results) {
+    auto const& ways = pair[Check::map].ways;
+    return claimed(pair) && std::any_of(ways.begin(), ways.end(), [&](const MappingWay& way) {
+               return way.way != "enable" && std::find(results.begin(), results.end(), way.result) != results.end();
+           });
+}
+
 bool tells(const PairVerdict& pair) {
     return pair[Check::claim].result != Result::skipped;
 }
@@ -116,7 +125,13 @@ Status status_of(const Verdicts& verdicts) {
     if (std::none_of(verdicts.pairs.begin(), verdicts.pairs.end(), tells)) {
         return Status::inconclusive;
     }
-    if (std::any_of(verdicts.pairs.begin(), verdicts.pairs.end(), broken)) {
+    auto const broken_way = [](const PairVerdict& pair) { return any_other_way(pair, {Result::wrong, Result::hang}); };
+    auto const broken_group = [](const GroupVerdict& group) {
+        return group.result == Result::wrong || group.result == Result::hang || group.result == Result::error;
+    };
+    if (std::any_of(verdicts.pairs.begin(), verdicts.pairs.end(), broken) ||
+        std::any_of(verdicts.pairs.begin(), verdicts.pairs.end(), broken_way) ||
+        std::any_of(verdicts.groups.begin(), verdicts.groups.end(), broken_group)) {
         return Status::broken;
     }
     // No way at all and nothing wrong either: nothing was tried that could have told.
@@ -127,15 +142,40 @@ Status status_of(const Verdicts& verdicts) {
     auto const slow = [](const RouteVerdict& route) {
         return route.use == RouteVerdict::Use::staged && route.direct_gbs.has_value();
     };
-    auto const less = [&](const PairVerdict& pair) { return less_than_it_should_be(verdicts, pair); };
+    auto const less = [&](const PairVerdict& pair) {
+        return less_than_it_should_be(verdicts, pair) || any_other_way(pair, {Result::no, Result::error});
+    };
+    auto const fell = [&](const GroupVerdict& group) { return collapsed(verdicts, group); };
     if (std::any_of(verdicts.routes.begin(), verdicts.routes.end(), slow) ||
-        std::any_of(verdicts.pairs.begin(), verdicts.pairs.end(), less)) {
+        std::any_of(verdicts.pairs.begin(), verdicts.pairs.end(), less) ||
+        std::any_of(verdicts.groups.begin(), verdicts.groups.end(), fell)) {
         return Status::degraded;
     }
     return Status::healthy;
 }
 
 }  // namespace
+
+bool collapsed(const Verdicts& verdicts, const GroupVerdict& group) {
+    constexpr double least = 0.1;
+    if (group.result != Result::ok || group.rates.size() != group.pairs.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < group.pairs.size(); ++i) {
+        auto const [accessor, owner] = group.pairs[i];
+        auto const* const pair = verdicts.pair(accessor, owner);
+        auto const alone = pair == nullptr ? std::nullopt : (*pair)[group.pull ? Check::pull : Check::push].gbs;
+        auto same_accessor = 0.0, same_owner = 0.0;
+        for (auto const& other : group.pairs) {
+            same_accessor += other.first == accessor ? 1 : 0;
+            same_owner += other.second == owner ? 1 : 0;
+        }
+        if (alone && group.rates[i] < least * *alone / std::max(same_accessor, same_owner)) {
+            return true;
+        }
+    }
+    return false;
+}
 
 void judge(Verdicts& verdicts) {
     std::set<std::pair<int, int>> directions;

@@ -8,6 +8,7 @@
 #include <peerlane/error.hpp>
 #include <peerlane/units.hpp>
 
+#include "prove/busy.hpp"
 #include "prove/run.hpp"
 #include "prove/self_test.hpp"
 
@@ -25,6 +26,24 @@ using CheckFunction = void (*)(Run&);
 constexpr std::array<CheckFunction, all_checks.size()> ladder{check_claim, check_map,  check_push,   check_pull,
                                                               check_store, check_load, check_atomic, check_flag};
 
+CheckFunction function_of(const ProbeStep& step) {
+    switch (step.kind) {
+        case ProbeStep::Kind::control:
+            return check_control;
+        case ProbeStep::Kind::self_test:
+            return check_those_that_look;
+        case ProbeStep::Kind::ways:
+            return check_ways;
+        case ProbeStep::Kind::group:
+            return check_group;
+        case ProbeStep::Kind::idle:
+            return check_idle;
+        case ProbeStep::Kind::check:
+            break;
+    }
+    return ladder[static_cast<std::size_t>(step.check)];
+}
+
 /// An answer that a driver gives instead of doing a thing, as against one that breaks.
 bool says_not_here(int error_code) {
     return error_code == code::peer_access_unsupported || error_code == code::not_supported;
@@ -41,12 +60,10 @@ CheckResult answer(Result result, std::string reason) {
 
 CheckResult Prober::run(const ProbeStep& step, const Limits& limits) {
     CheckResult result;
-    auto const function = step.kind == ProbeStep::Kind::control     ? check_control
-                          : step.kind == ProbeStep::Kind::self_test ? check_those_that_look
-                                                                    : ladder[static_cast<std::size_t>(step.check)];
+    auto const function = function_of(step);
     Run run{bench_, step, limits, result};
     try {
-        bench_.focus(step.accessor, step.owner);
+        bench_.focus(devices_of(step));
         function(run);
     } catch (const TimeUp&) {
         bench_.abandon();
@@ -80,10 +97,18 @@ CheckResult run_step(Driver& driver, const ProbeStep& step, const Limits& limits
 Limits limits_of(const ProbeStep& step, const std::vector<ProbeOutcome>& before, double seconds_per_step) {
     auto const sizes = static_cast<double>(std::max<std::size_t>(1, step.sizes.size()));
     Limits limits{std::min(Limits{}.seconds_per_size, 0.8 * seconds_per_step / sizes)};
+    if (step.kind == ProbeStep::Kind::group) {  // together they may be far slower than alone
+        limits.seconds_per_size = 0.8 * seconds_per_step;
+    }
     auto const writing = step.check == Check::pull ? Check::push : Check::store;
     for (auto const& outcome : before) {
         auto const& other = outcome.step;
         auto const ended = outcome.result.result != Result::hang && outcome.result.result != Result::error;
+        auto const by_kernel = other.check == Check::store || other.check == Check::load;
+        if (other.kind == ProbeStep::Kind::check && by_kernel && other.accessor == step.accessor &&
+            other.owner == step.owner) {
+            limits.kernels = limits.kernels && outcome.result.result == Result::ok;
+        }
         if (other.kind == ProbeStep::Kind::check && other.check == writing && other.accessor == step.accessor &&
             other.owner == step.owner && !ended) {
             limits.decoy = false;

@@ -15,6 +15,8 @@ struct Limits {
     /// A check that reads may first write a decoy over the same path. Not where writing is known to hang or to fail:
     /// the check would be blamed for it.
     bool decoy = true;
+    /// Kernels of the pair work: what a check needs that tries something else with them.
+    bool kernels = true;
     friend bool operator==(const Limits&, const Limits&) = default;
 };
 

@@ -62,11 +62,13 @@ void check_map(Run& run) {
     auto const& outcome = run.bench.map(run.step.accessor, run.step.owner);
     if (outcome.usable()) {
         run.result = answer(Result::ok);
+        run.result.ways = {{"enable", Result::ok}};
         return;
     }
     auto const no_slot = outcome.kind == MappingOutcome::Kind::no_slot;
     run.result = answer(no_slot ? Result::no : Result::error, refusal(run.step, outcome));
     run.result.code = no_slot && outcome.code == 0 ? code::too_many_peers : outcome.code;
+    run.result.ways = {{"enable", run.result.result, run.result.code}};
 }
 
 }  // namespace peerlane::prove

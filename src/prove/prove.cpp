@@ -1,6 +1,7 @@
 #include <peerlane/prove.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -60,6 +61,9 @@ std::vector<ProbeStep> proof_steps(const Machine& machine, const ProveOptions& o
             }
         }
         for (auto const check : all_checks) {
+            if (check == Check::atomic && options.ways) {  // once it is known whether the pair's kernels work at all
+                steps.push_back({ProbeStep::Kind::ways, Check::map, pair.first, pair.second, {}, options.seed});
+            }
             if (asked(check)) {
                 steps.push_back({ProbeStep::Kind::check, check, pair.first, pair.second,
                                  has_sizes(check) ? ascending : std::vector<std::uint64_t>{}, options.seed});
@@ -95,6 +99,15 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
             throw std::invalid_argument(
                 fmt::format("an outcome of {}:{}, which this machine does not have", key.first, key.second));
         }
+        if (outcome.step.kind == ProbeStep::Kind::group) {
+            auto const& result = outcome.result;
+            verdicts.groups.push_back({outcome.step.pairs, result.result, result.gbs, outcome.step.name,
+                                       outcome.step.check == Check::pull, result.rates, result.reason});
+            continue;
+        }
+        if (outcome.step.kind == ProbeStep::Kind::idle) {
+            continue;
+        }
         if (outcome.step.kind == ProbeStep::Kind::control) {
             control[key] = {key.first, key.second, outcome.result};
             continue;
@@ -107,6 +120,11 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
             for (auto& check : pair.checks) {
                 check.reason = "not part of this proof";
             }
+        }
+        if (outcome.step.kind == ProbeStep::Kind::ways) {
+            auto& ways = pair[Check::map].ways;
+            ways.insert(ways.end(), outcome.result.ways.begin(), outcome.result.ways.end());
+            continue;
         }
         pair[outcome.step.check] = outcome.result;
     }
@@ -125,7 +143,14 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
 
 Verdicts prove(ProbeHost& host, const Machine& machine, const ProveOptions& options) {
     auto const steps = proof_steps(machine, options);
-    auto const outcomes = host.run(steps, options.seconds_per_step, options.begin, options.end);
+    auto outcomes = host.run(steps, options.seconds_per_step, options.begin, options.end);
+    auto const verdicts = assemble(machine, outcomes, options.seed, options.simulated);
+    auto const groups = options.groups ? group_steps(verdicts, options.seed) : std::vector<ProbeStep>{};
+    if (groups.empty()) {
+        return verdicts;
+    }
+    auto together = host.run(groups, options.seconds_per_step, options.begin, options.end);
+    std::move(together.begin(), together.end(), std::back_inserter(outcomes));
     return assemble(machine, outcomes, options.seed, options.simulated);
 }
 

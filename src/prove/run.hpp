@@ -39,5 +39,10 @@ void check_load(Run& run);
 void check_atomic(Run& run);
 void check_flag(Run& run);
 void check_control(Run& run);
+/// The other mappings of a pair, for the check `map` to keep: pool and virtual memory, granted.
+void check_ways(Run& run);
+void check_group(Run& run);
+/// One launch on the step's device, and its end.
+void check_idle(Run& run);
 
 }  // namespace peerlane::prove

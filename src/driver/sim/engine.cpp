@@ -119,12 +119,7 @@ void Engine::handle(const Event& event) {
             if (!live.flowing || event.version != live.version) {
                 return;
             }
-            live.flowing = false;
-            sharing_.remove(live.flow);
-            crowd_.end(live.way.uses, live.way.peer, sharing_);
-            flow_owner_.erase(live.flow);
-            busy_engines_[static_cast<std::size_t>(live.op.device)] -= live.has_engine ? 1 : 0;
-            flows_changed_ = true;
+            stop_flow(live);
             if (live.op.kind == Op::Kind::kernel) {
                 finish_step(live);
                 return;
@@ -156,6 +151,9 @@ void Engine::handle(const Event& event) {
             if (event.version == live.version && watchers_.erase(live.id) != 0) {
                 step_kernel(live, {flag_value(live.step.from).value_or(0), false, {}});
             }
+            break;
+        case Event::What::cut:
+            cut_off(live);
             break;
     }
 }
@@ -231,6 +229,16 @@ void Engine::begin_copy(Live& live) {
         return;
     }
     live.way = copy_way(live, *to, *from);
+    auto const direct =
+        !live.way.uses.empty() && to->place.is_device() && from->place.is_device() && to->place != from->place &&
+        (memory_.copies_direct(from->place.index, to->place.index) ||
+         memory_.kernel_may(from->place.index, {}, *to, true) || memory_.kernel_may(to->place.index, {}, *from, false));
+    if (direct) {
+        live.between = {from->place.index, to->place.index};
+    }
+    if (!link_up(live)) {
+        return;
+    }
     if (live.way.fault != nullptr && !passes(live, live.way.fault, live.way.mirror_accessor, -1)) {
         return;
     }
@@ -256,6 +264,15 @@ void Engine::start_flow(Live& live) {
     flows_changed_ = true;
 }
 
+void Engine::stop_flow(Live& live) {
+    live.flowing = false;
+    sharing_.remove(live.flow);
+    crowd_.end(live.way.uses, live.way.peer, sharing_);
+    flow_owner_.erase(live.flow);
+    busy_engines_[static_cast<std::size_t>(live.op.device)] -= live.has_engine ? 1 : 0;
+    flows_changed_ = true;
+}
+
 void Engine::resolve_flows() {
     if (!flows_changed_) {
         return;
@@ -266,6 +283,7 @@ void Engine::resolve_flows() {
         return;
     }
     flows_changed_ = false;
+    limit_together();
     for (auto const flow : sharing_.solve()) {
         auto const owner = flow_owner_.find(flow);
         if (owner == flow_owner_.end()) {

@@ -102,7 +102,7 @@ class Engine {
         std::uint64_t order;
         OpId op;
         std::uint64_t version;
-        enum class What : std::uint8_t { ready, granted, flow_starts, flow_ends, step, woken, timeout } what;
+        enum class What : std::uint8_t { ready, granted, flow_starts, flow_ends, step, woken, timeout, cut } what;
         bool operator>(const Event& other) const {
             return time != other.time ? time > other.time : order > other.order;
         }
@@ -128,6 +128,12 @@ class Engine {
     void finish_step(Live& live);
     void wait_for_flag(Live& live);
     void start_flow(Live& live);
+    void stop_flow(Live& live);
+    /// False when the link that the transfer needs is down, which ends it; one that goes down later cuts it then.
+    bool link_up(Live& live);
+    void cut_off(Live& live);
+    void limit_together();
+    [[nodiscard]] const Fault* link_fault(const Live& live) const;
     void resolve_flows();
     void complete(Live& live);
     void fail(Live& live, int code, bool sticky, int accessor, int owner, const std::string& cure);

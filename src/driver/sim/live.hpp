@@ -12,7 +12,8 @@ struct Engine::Live {
     std::size_t waits_for = 0;  ///< operations it still waits for
     std::vector<OpId> next{};   ///< that wait for this one
     bool has_engine = false;
-    bool held = false;  ///< hangs for ever
+    std::pair<int, int> between{-1, -1};  ///< source and destination of what moves directly between two devices
+    bool held = false;                    ///< hangs for ever
     Way way{};
     std::uint64_t left_bytes = 0;  ///< of the flow, when it starts
     // The flow.

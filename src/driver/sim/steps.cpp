@@ -106,6 +106,15 @@ void Engine::begin_step(Live& live) {
         return;
     }
     live.way = kernel_way(live, step, to, from);
+    live.between = {-1, -1};
+    if (to != nullptr && to->place.is_device() && to->place.index != live.op.device) {
+        live.between = {live.op.device, to->place.index};
+    } else if (from != nullptr && from->place.is_device() && from->place.index != live.op.device) {
+        live.between = {from->place.index, live.op.device};
+    }
+    if (!link_up(live)) {
+        return;
+    }
     auto const* const touched = to != nullptr ? to : from;
     auto const remote = !touched->place.is_device() || touched->place.index != live.op.device;
     if (live.way.fault != nullptr &&

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <peerlane/error.hpp>
+#include <peerlane/units.hpp>
+
+#include "kernels/check.hpp"
+#include "kernels/fill.hpp"
+#include "prove/run.hpp"
+#include "prove/transfer.hpp"
+
+namespace peerlane::prove {
+namespace {
+
+constexpr std::uint64_t gate_at = Bench::pinned_bytes - 64;  ///< behind the outcomes
+constexpr std::uint64_t most_pairs = gate_at / sizeof(CheckOutcome);
+
+/// One pair of the group, with what it needs of its own.
+struct Mover {
+    int source = 0, destination = 0, issuer = 0;
+    std::uint64_t from = 0, to = 0;  ///< in the buffers of source and destination
+    Pattern expected{};
+    std::uint64_t poison_key = 0;
+    Stream stream{};
+    Event start{}, end{};
+};
+
+class Together {
+  public:
+    explicit Together(Run& run)
+        : run_(run), bench_(run.bench), driver_(run.bench.driver()), bytes_(run.step.sizes.front()) {}
+
+    void run() {
+        if (run_.step.pairs.size() > most_pairs) {
+            throw NotTried{fmt::format("{} pairs are more than the prober holds", run_.step.pairs.size())};
+        }
+        place();
+        for (auto const& pair : run_.step.pairs) {
+            connect(pair.first, pair.second);
+        }
+        bench_.allow(run_.limits.seconds_per_size);
+        try {
+            fill();
+            move();
+            look();
+        } catch (const TimeUp&) {
+            leave();
+            throw;
+        } catch (const Error& error) {
+            if (error.info().sticky) {
+                leave();
+            }
+            throw;
+        }
+    }
+
+  private:
+    [[nodiscard]] std::uint64_t room() const { return room_for(bytes_) / 512 * 512 + 512; }
+
+    void place() {
+        std::map<int, std::uint64_t> used;
+        auto const pull = run_.step.check == Check::pull;
+        for (auto const& [accessor, owner] : run_.step.pairs) {
+            Mover mover;
+            mover.source = pull ? owner : accessor;
+            mover.destination = pull ? accessor : owner;
+            mover.issuer = accessor;
+            mover.from = used[mover.source];
+            used[mover.source] += room();
+            mover.to = used[mover.destination] + guard_bytes;
+            used[mover.destination] += room();
+            Transfer const named{mover.source, mover.destination, accessor, Way::copy_engine, bytes_, 16, 0, 0,
+                                 name(),       run_.step.seed};
+            auto const patterns = patterns_of(named);
+            mover.expected = patterns.expected;
+            mover.poison_key = patterns.poison_key;
+            movers_.push_back(std::move(mover));
+        }
+        for (auto const& [device, bytes] : used) {
+            bench_.side(device, bytes);
+        }
+        for (auto& mover : movers_) {
+            mover.stream = Stream(driver_, mover.issuer);
+            mover.start = Event(driver_, mover.issuer, true);
+            mover.end = Event(driver_, mover.issuer, true);
+        }
+    }
+
+    [[nodiscard]] std::uint64_t name() const {
+        return static_cast<std::uint64_t>(run_.step.kind) << 16 | static_cast<std::uint64_t>(run_.step.check) << 8;
+    }
+
+    /// One direction of two devices is enough for copies to go direct, and a machine may have few mapping slots: each
+    /// device maps those that follow it, half of the others.
+    void connect(int accessor, int owner) {
+        auto const count = driver_.device_count();
+        auto const ahead = (owner - accessor + count) % count;
+        auto const first = 2 * ahead < count || (2 * ahead == count && accessor < owner);
+        auto const [a, b] = first ? std::pair(accessor, owner) : std::pair(owner, accessor);
+        auto const maps = [&](int from, int to) {
+            return driver_.can_access(from, to) && bench_.map(from, to).usable();
+        };
+        if (!maps(a, b) && !maps(b, a)) {
+            throw NotTried{fmt::format("devices {} and {} cannot be mapped beside the others", accessor, owner)};
+        }
+    }
+
+    void launch_fill(int device, std::uint64_t at, std::uint64_t bytes, Pattern pattern) {
+        auto& side = bench_.side(device);
+        FillArguments const arguments{side.memory.location(at).address, bytes, pattern, 16};
+        driver_.launch(side.stream.view(), fill_kernel, &arguments);
+    }
+
+    void fill() {
+        for (auto const& mover : movers_) {
+            launch_fill(mover.source, mover.from, bytes_, mover.expected);
+            launch_fill(mover.destination, mover.to - guard_bytes, bytes_ + 2 * guard_bytes, {mover.poison_key, 0});
+        }
+        for (auto const device : devices()) {
+            bench_.wait(device);
+        }
+    }
+
+    [[nodiscard]] std::set<int> devices() const {
+        std::set<int> all;
+        for (auto const& mover : movers_) {
+            all.insert({mover.source, mover.destination});
+        }
+        return all;
+    }
+
+    /// All wait at a gate, so that they start at one moment however long submitting takes.
+    void move() {
+        auto const all = devices();
+        auto const gated = std::all_of(
+            all.begin(), all.end(), [&](int device) { return driver_.capabilities(device).stream_memory_operations; });
+        auto const gate = bench_.pinned() + gate_at;
+        std::uint32_t value = 0;
+        driver_.write_host(gate, &value, sizeof value);
+        for (auto& mover : movers_) {
+            auto const stream = mover.stream.view();
+            if (gated) {
+                driver_.wait_value(stream, gate, 1);
+            }
+            driver_.record(mover.start.view(), stream);
+            driver_.copy(stream, {bench_.side(mover.destination).memory.location(mover.to),
+                                  bench_.side(mover.source).memory.location(mover.from), bytes_, CopyApi::peer});
+            driver_.record(mover.end.view(), stream);
+        }
+        value = 1;
+        driver_.write_host(gate, &value, sizeof value);
+        for (auto& mover : movers_) {
+            if (!driver_.wait_for(mover.end.view(), std::max(0.0, bench_.deadline() - driver_.now()))) {
+                throw TimeUp{};
+            }
+            static_cast<void>(driver_.query(mover.stream.view()));
+        }
+    }
+
+    void look() {
+        auto const slot = [&](std::size_t i) { return bench_.pinned() + i * sizeof(CheckOutcome); };
+        for (std::size_t i = 0; i < movers_.size(); ++i) {
+            auto const& mover = movers_[i];
+            auto& side = bench_.side(mover.destination);
+            CheckOutcome const unanswered{0, bytes_, 0, 0};
+            driver_.write_host(slot(i), &unanswered, sizeof unanswered);
+            CheckArguments const arguments{side.memory.location(mover.to).address,
+                                           bytes_,
+                                           mover.expected,
+                                           {mover.poison_key, guard_bytes},
+                                           slot(i)};
+            driver_.launch(side.stream.view(), check_kernel, &arguments);
+        }
+        for (auto const device : devices()) {
+            bench_.wait(device);
+        }
+        auto& result = run_.result;
+        result.sizes = {bytes_};
+        for (std::size_t i = 0; i < movers_.size(); ++i) {
+            auto const& mover = movers_[i];
+            Observation seen{bytes_, mover.expected, {}, {}, {}};
+            driver_.read_host(slot(i), &seen.payload, sizeof seen.payload);
+            if (auto const kind = classify(seen)) {
+                result.result = Result::wrong;
+                result.kind = kind;
+                result.first_bad_offset = first_bad_offset(seen);
+                result.bad_bytes = seen.payload.bad;
+                result.at_bytes = bytes_;
+                result.reason = fmt::format("from {} to {}: {} of {} bytes are wrong", mover.source, mover.destination,
+                                            seen.payload.bad, bytes_);
+                result.rates.clear();
+                return;
+            }
+            auto const seconds = driver_.elapsed(mover.start.view(), mover.end.view());
+            result.rates.push_back(static_cast<double>(bytes_) / seconds / 1e9);
+        }
+        result.result = Result::ok;
+        result.gbs = *std::min_element(result.rates.begin(), result.rates.end());
+        result.seconds = static_cast<double>(bytes_) / *result.gbs / 1e9;
+    }
+
+    /// What still runs may not be waited for.
+    void leave() {
+        for (auto& mover : movers_) {
+            mover.stream.release();
+        }
+        bench_.abandon();
+    }
+
+    Run& run_;
+    Bench& bench_;
+    Driver& driver_;
+    std::uint64_t bytes_;
+    std::vector<Mover> movers_{};
+};
+
+}  // namespace
+
+void check_group(Run& run) {
+    Together(run).run();
+}
+
+}  // namespace peerlane::prove
