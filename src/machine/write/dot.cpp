@@ -49,41 +49,70 @@ const char* look(NodeKind kind) {
     }
 }
 
-/// Switches that join the same devices in the same way are drawn as one: eight of them would be 128 lines for 16
-/// devices.
+/// Switches that join the same devices are drawn as one: eight of them would be 128 lines for 16 devices.
 struct Bundle {
     std::vector<int> switches;
-    std::map<int, std::optional<int>> ends;  ///< node, and links of all switches together
+    std::map<int, std::optional<int>> ends;  ///< node, or first switch of a bundle; links of all switches together
 };
 
+void add_width(std::map<int, std::optional<int>>& ends, int end, std::optional<int> width) {
+    auto const [place, fresh] = ends.emplace(end, width);
+    if (!fresh) {
+        place->second = place->second && width ? std::optional(*place->second + *width) : std::nullopt;
+    }
+}
+
 std::vector<Bundle> bundles(const Graph& graph, const std::vector<Cable>& cables) {
-    std::map<std::set<int>, Bundle> by_ends;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        if (graph.nodes[i].kind != NodeKind::nvswitch) {
-            continue;
-        }
-        auto const self = static_cast<int>(i);
-        std::set<int> ends;
-        std::map<int, std::optional<int>> widths;
-        for (auto const& cable : cables) {
-            if (cable.a == self || cable.b == self) {
-                auto const other = cable.a == self ? cable.b : cable.a;
-                ends.insert(other);
-                widths[other] = cable.width;
+    auto const is_switch = [&](int node) {
+        return graph.nodes[static_cast<std::size_t>(node)].kind == NodeKind::nvswitch;
+    };
+    std::map<int, std::map<int, std::optional<int>>> devices, trunks;  // of each switch
+    for (auto const& cable : cables) {
+        for (auto const& [self, other] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
+            if (is_switch(self)) {
+                add_width(is_switch(other) ? trunks[self] : devices[self], other, cable.width);
             }
         }
-        auto& bundle = by_ends[ends];
-        for (auto const& [end, width] : widths) {
-            auto const found = bundle.ends.find(end);
-            bundle.ends[end] = found == bundle.ends.end() ? width
-                               : found->second && width   ? std::optional(*found->second + *width)
-                                                          : std::nullopt;
+    }
+    // Switches that join only switches stay what they are told apart by: those.
+    std::map<std::pair<std::set<int>, std::set<int>>, Bundle> by_ends;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        auto const self = static_cast<int>(i);
+        if (!is_switch(self)) {
+            continue;
         }
+        std::pair<std::set<int>, std::set<int>> key;
+        for (auto const& [end, width] : devices[self]) {
+            key.first.insert(end);
+        }
+        for (auto const& [end, width] : trunks[self]) {
+            if (key.first.empty()) {
+                key.second.insert(end);
+            }
+        }
+        auto& bundle = by_ends[key];
         bundle.switches.push_back(self);
+        for (auto const& [end, width] : devices[self]) {
+            add_width(bundle.ends, end, width);
+        }
+    }
+    std::map<int, int> first_of;  // a switch, and the first of its bundle
+    for (auto const& [key, bundle] : by_ends) {
+        for (auto const self : bundle.switches) {
+            first_of[self] = bundle.switches.front();
+        }
     }
     std::vector<Bundle> result;
-    for (auto const& entry : by_ends) {
-        result.push_back(entry.second);
+    for (auto& [key, bundle] : by_ends) {
+        for (auto const self : bundle.switches) {
+            for (auto const& [other, width] : trunks[self]) {
+                // Drawn once, from the bundle that comes first.
+                if (bundle.switches.front() < first_of[other]) {
+                    add_width(bundle.ends, first_of[other], width);
+                }
+            }
+        }
+        result.push_back(std::move(bundle));
     }
     std::sort(result.begin(), result.end(), [](const Bundle& a, const Bundle& b) { return a.switches < b.switches; });
     return result;
@@ -107,7 +136,7 @@ std::string dot(const Machine& machine) {
     auto const graph = synthesize_graph(machine);
     auto const name = [&](int index) { return quoted(graph.nodes[static_cast<std::size_t>(index)].name); };
     std::string out =
-        "graph machine {\n  graph [rankdir=TB, newrank=true, forcelabels=true, nodesep=0.25, ranksep=0.6, "
+        "graph machine {\n  graph [rankdir=LR, newrank=true, forcelabels=true, nodesep=0.12, ranksep=0.7, "
         "fontname=\"Helvetica\"";
     out += machine.graph.empty() && !machine.devices.empty() ? ", label=\"derived from path classes\"];\n" : "];\n";
     out += "  node [fontname=\"Helvetica\", fontsize=11];\n  edge [fontname=\"Helvetica\", fontsize=9];\n";
@@ -123,7 +152,8 @@ std::string dot(const Machine& machine) {
             }
             cluster = node.kind == NodeKind::numa || node.kind == NodeKind::host_bridge;
             if (cluster) {
-                out += fmt::format("  subgraph cluster_{} {{\n    style=rounded; color=\"#999999\";\n", open++);
+                out += fmt::format("  subgraph cluster_{} {{\n    label=\"\"; style=rounded; color=\"#999999\";\n",
+                                   open++);
             }
         }
         out += "    " + node_line(machine, node);
@@ -139,9 +169,11 @@ std::string dot(const Machine& machine) {
         out += "  }\n";
     }
     out += edges;
+    std::set<std::pair<int, int>> joined;
     for (auto const& link : graph.links) {
-        if (link.kind == LinkKind::interconnect && link.from < link.to) {
-            out += fmt::format("  {} -- {} [style=dashed, constraint=false];\n", name(link.from), name(link.to));
+        auto const ends = std::minmax(link.from, link.to);
+        if (link.kind == LinkKind::interconnect && joined.insert(ends).second) {
+            out += fmt::format("  {} -- {} [style=dashed, constraint=false];\n", name(ends.first), name(ends.second));
         }
     }
     auto const cables = fabric_cables(graph);
@@ -157,15 +189,11 @@ std::string dot(const Machine& machine) {
                            quoted(count == 1 ? first.name : fmt::format("{} NVSwitches", count)),
                            look(NodeKind::nvswitch));
         for (auto const& [end, width] : bundle.ends) {
-            // A cable between two bundles is drawn once, from the one that comes first.
-            bool const is_switch = graph.nodes[static_cast<std::size_t>(end)].kind == NodeKind::nvswitch;
-            if (!is_switch || bundle.switches.front() < end) {
-                fabric(end, quoted(first.name), LinkKind::nvlink, width);
-            }
+            fabric(end, quoted(first.name), LinkKind::nvlink, width);
         }
     }
-    // Beside the tree, not part of its ranks; an outer label, because Graphviz cannot place an inner one between
-    // neighbours.
+    // Beside the tree, not part of its ranks; an outer label, because Graphviz cannot place an inner
+    // one between neighbours.
     for (auto const& cable : cables) {
         auto const kind_a = graph.nodes[static_cast<std::size_t>(cable.a)].kind;
         auto const kind_b = graph.nodes[static_cast<std::size_t>(cable.b)].kind;

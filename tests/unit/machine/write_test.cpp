@@ -83,6 +83,44 @@ TEST(WriteDot, NamesAreQuoted) {
     EXPECT_NE(text.find("\"gpu0\" -- \"gpu1\" [color"), std::string::npos) << text;
 }
 
+// Two boards of switches, each switch with a trunk to its own partner: one picture of a board, one trunk.
+TEST(WriteDot, SwitchesOfTheSameDevicesAreOne) {
+    Machine machine;
+    for (int id = 0; id < 4; ++id) {
+        machine.devices.push_back({.id = id});
+        machine.graph.nodes.push_back({NodeKind::device, id, "gpu" + std::to_string(id), "", -1});
+    }
+    auto const join = [&](int a, int b, int width) {
+        for (auto const& ends : {std::pair(a, b), std::pair(b, a)}) {
+            machine.graph.links.push_back(
+                {.from = ends.first, .to = ends.second, .kind = LinkKind::nvlink, .width = width});
+        }
+    };
+    for (int i = 0; i < 4; ++i) {
+        machine.graph.nodes.push_back({NodeKind::nvswitch, i, "nvswitch:" + std::to_string(i), "", -1});
+        for (int id = 0; id < 2; ++id) {
+            join(i / 2 * 2 + id, 4 + i, 3);
+        }
+    }
+    join(4, 6, 8);
+    join(5, 7, 8);
+    complete_pairs(machine);
+    auto const text = write::dot(machine);
+    EXPECT_NE(text.find("\"nvswitch:0\" [label=\"2 NVSwitches\""), std::string::npos) << text;
+    EXPECT_NE(text.find("\"nvswitch:2\" [label=\"2 NVSwitches\""), std::string::npos) << text;
+    EXPECT_EQ(text.find("nvswitch:1"), std::string::npos) << text;
+    EXPECT_EQ(text.find("nvswitch:3"), std::string::npos) << text;
+    for (int id = 0; id < 4; ++id) {
+        EXPECT_NE(text.find("\"gpu" + std::to_string(id) + "\" -- \"nvswitch:" + (id < 2 ? "0" : "2") +
+                            "\" [color=\"#2f7d32\", penwidth=2, label=\"x6\"]"),
+                  std::string::npos)
+            << text;
+    }
+    EXPECT_NE(text.find("\"nvswitch:2\" -- \"nvswitch:0\" [color=\"#2f7d32\", penwidth=2, label=\"x16\"]"),
+              std::string::npos)
+        << text;
+}
+
 TEST(WriteNcclXml, ReadsBackWithTheSamePairs) {
     auto const machine = read(islands);
     std::vector<Notice> notices;
