@@ -57,8 +57,8 @@ class RecordWriter {
     virtual void begin(const prove::ProbeStep& step) = 0;
     /// Closes the step if it was begun, unless the outcome is frozen.
     virtual void end(const prove::ProbeOutcome& outcome) = 0;
-    /// What is still open is named again in the last lines.
-    virtual void finish(const Verdicts& verdicts) = 0;
+    /// What is still open is named again in the last lines. `facts`: as they are now; empty: as they were.
+    virtual void finish(const Verdicts& verdicts, const std::string& facts) = 0;
     /// Why something could not be written; empty when all was.
     [[nodiscard]] virtual std::string failure() const = 0;
 };

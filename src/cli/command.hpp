@@ -66,5 +66,6 @@ Command topo_command();
 Command copy_command();
 Command simulate_command();
 Command audit_command();
+Command doctor_command();
 
 }  // namespace peerlane::cli

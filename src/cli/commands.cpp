@@ -5,6 +5,7 @@ namespace peerlane::cli {
 const std::vector<Command>& commands() {
     static const std::vector<Command> table{
         topo_command(),
+        doctor_command(),
         copy_command(),
         simulate_command(),
         audit_command(),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <peerlane/error.hpp>
 #include <peerlane/open.hpp>
 
+#include "cli/helper.hpp"
 #include "cli/status.hpp"
 
 namespace peerlane::cli {
@@ -82,32 +82,6 @@ Target open_this_machine(const Globals& globals) {
     return target;
 }
 
-/// peerlane-probe lies beside the command, wherever that is.
-std::string helper_path() {
-    std::error_code error;
-    auto const self = std::filesystem::read_symlink("/proc/self/exe", error);
-    if (error) {
-        throw NothingRuns("cannot find peerlane-probe: /proc/self/exe cannot be read");
-    }
-    auto const helper = self.parent_path() / "peerlane-probe";
-    if (!std::filesystem::exists(helper, error)) {
-        throw NothingRuns(
-            fmt::format("{} is missing: it runs the proofs and belongs beside the command", helper.string()));
-    }
-    return helper.string();
-}
-
-/// Whether a fault of this machine freezes what the step does.
-bool freezes(const std::vector<Fault>& faults, const prove::ProbeStep& step) {
-    if (step.kind == prove::ProbeStep::Kind::control) {
-        return false;
-    }
-    return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-        return fault.effect == Fault::Effect::freeze && std::string(to_string(fault.what)) == to_string(step.check) &&
-               fault.concerns(step.accessor, step.owner);
-    });
-}
-
 std::string counted(std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -142,13 +116,26 @@ void need_driver(const Target& target) {
     }
 }
 
-std::unique_ptr<prove::ProbeHost> prober_of(const Target& target, const Globals& globals) {
-    if (!target.simulated) {
-        return prove::child_host({.helper = helper_path()});
+std::unique_ptr<prove::ProbeHost> prober_of(const Target& target, const Globals& globals,
+                                            const Supervision& supervision) {
+    if (!target.simulated || simulate_in_helper()) {
+        auto options = helper_options();
+        options.veto = supervision.veto;
+        options.stopped = supervision.stopped;
+        if (target.simulated) {
+            for (auto const& machine : globals.machines) {
+                options.arguments.insert(options.arguments.end(), {"--machine", machine});
+            }
+            for (auto const& fault : globals.faults) {
+                options.arguments.insert(options.arguments.end(), {"--fault", to_string(fault)});
+            }
+        }
+        return prove::child_host(std::move(options));
     }
     prove::InProcessOptions options;
     options.open = [&target, &globals] { return simulated_driver(*target.simulated, globals, target.seed); };
-    options.freezes = [&globals](const prove::ProbeStep& step) { return freezes(globals.faults, step); };
+    options.freezes = prove::freezes_of(globals.faults);
+    options.veto = supervision.veto;
     return prove::in_process_host(std::move(options));
 }
 

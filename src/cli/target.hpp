@@ -1,6 +1,7 @@
 #pragma once
 /// The machine that a command is about, and the driver that works on it.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +35,16 @@ Target open_target(const Globals& globals);
 /// Throws NothingRuns with the reason and what to type instead, when there is no driver.
 void need_driver(const Target& target);
 
-/// Steps in this process under simulation, else in the helper beside this executable.
-std::unique_ptr<prove::ProbeHost> prober_of(const Target& target, const Globals& globals);
+/// What watches over a proof.
+struct Supervision {
+    prove::Veto veto{};
+    std::function<bool()> stopped{};
+};
+
+/// Steps in this process under simulation, else in the helper beside this executable. Both arguments are referred to
+/// while it lives.
+std::unique_ptr<prove::ProbeHost> prober_of(const Target& target, const Globals& globals,
+                                            const Supervision& supervision = {});
 
 /// Throws UsageError for a place that the machine does not have, that -i leaves out, or that this process does not see.
 Place place_of(const Target& target, const std::string& argument, const std::string& word);

@@ -137,7 +137,10 @@ class Journal final : public RecordWriter {
                       outcome.step, prove::wire::write(outcome)));
     }
 
-    void finish(const Verdicts& verdicts) override {
+    void finish(const Verdicts& verdicts, const std::string& facts) override {
+        if (!facts.empty()) {
+            add(fmt::format("{{\"facts\":{}}}", on_one_line(facts)));
+        }
         add(fmt::format("{{\"verdicts\":{}}}", write_verdicts(verdicts, -1)));
         for (auto const& open : open_) {
             add(open_line(open));

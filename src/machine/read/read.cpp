@@ -26,8 +26,8 @@ namespace peerlane::read {
 // more special first.
 const std::vector<Reader>& readers() {
     static const std::vector<Reader> table{
-        {"peerlane.machine/1", is_own_json, read_own_json},
         {"peerlane.record/1", is_record, read_recorded_machine},
+        {"peerlane.machine/1", is_own_json, read_own_json},
         {"NCCL or RCCL topology XML", is_nccl_xml, read_nccl_xml},
         {"hwloc XML", recognizes_hwloc_xml, read_hwloc_xml},
         {"nvbandwidth JSON", recognizes_nvbandwidth_json, read_nvbandwidth_json},

@@ -57,13 +57,13 @@ TEST_F(RecordFile, IsReadBackAsItWasWritten) {
     auto const writer = write_record(path_, run(), machine_text, R"({"schema": "facts"})");
     writer->begin(check(Check::push, 0, 1));
     writer->end({check(Check::push, 0, 1), test::right(300)});
-    writer->finish(verdicts);
+    writer->finish(verdicts, R"({"schema": "later"})");
     EXPECT_EQ(writer->failure(), "");
     auto const record = read();
     EXPECT_EQ(record.run, run());
     EXPECT_EQ(record.machine, R"({"schema":"peerlane.machine/1","devices":[{"id":0,"model":"a  b"}]})");
     EXPECT_EQ(record.machine_line, 2);
-    EXPECT_EQ(record.facts, R"({"schema":"facts"})");
+    EXPECT_EQ(record.facts, R"({"schema":"later"})");
     ASSERT_EQ(record.outcomes.size(), 1U);
     EXPECT_EQ(record.outcomes[0].result, test::right(300));
     EXPECT_EQ(record.verdicts, verdicts);
@@ -89,7 +89,7 @@ TEST_F(RecordFile, AFrozenStepStaysOpenAndIsNamedInTheLastLine) {
     writer->end({check(Check::store, 0, 2), hang});
     writer->begin(check(Check::load, 0, 2));
     writer->end({check(Check::load, 0, 2), {Result::ok}});
-    writer->finish(test::healthy_pair());
+    writer->finish(test::healthy_pair(), "");
     EXPECT_NE(last_line().find("0:2 store"), std::string::npos) << last_line();
     auto const record = read();
     ASSERT_EQ(record.open.size(), 1U);
@@ -104,13 +104,13 @@ TEST_F(RecordFile, WhatAnEarlierRunLeftOpenStaysUntilItIsRunAgainAndEnds) {
         CheckResult skipped;
         skipped.reason = "not repeated";
         writer->end({earlier.step, skipped});  // never begun
-        writer->finish(test::healthy_pair());
+        writer->finish(test::healthy_pair(), "");
     }
     EXPECT_EQ(read().open, std::vector<RecordedStep>{earlier});
     auto const again = write_record(path_, run(), machine_text, "", read().open);
     again->begin(earlier.step);
     again->end({earlier.step, {Result::ok}});
-    again->finish(test::healthy_pair());
+    again->finish(test::healthy_pair(), "");
     EXPECT_TRUE(read().open.empty());
 }
 
@@ -147,7 +147,7 @@ TEST_F(RecordFile, EveryPrefixIsReadOrRefused) {
         auto const writer = write_record(path_, run(), machine_text, "{}");
         writer->begin(check(Check::store, 0, 1));
         writer->end({check(Check::store, 0, 1), test::wrong(WrongKind::flip)});
-        writer->finish(test::healthy_pair());
+        writer->finish(test::healthy_pair(), "");
     }
     auto const whole = text();
     int sound = 0;

@@ -1,0 +1,148 @@
+/// peerlane doctor: which device can really reach which, in which direction, for which kind of access, and why not.
+
+#include <fmt/format.h>
+
+#include <peerlane/named.hpp>
+
+#include "cli/command.hpp"
+#include "cli/doctor.hpp"
+#include "cli/doctor_causes.hpp"
+#include "cli/status.hpp"
+#include "cli/stop.hpp"
+#include "cli/target.hpp"
+#include "cli/version.hpp"
+#include "machine/read/record.hpp"
+
+namespace peerlane::cli {
+namespace {
+
+/// As the shell that reads it back takes it.
+std::string in_shell(const std::string& word) {
+    auto const plain =
+        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%") ==
+        std::string::npos;
+    if (plain && !word.empty()) {
+        return word;
+    }
+    std::string out = "'";
+    for (auto const c : word) {
+        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    }
+    return out + "'";
+}
+
+/// What next commands begin with.
+std::string typed(const Globals& globals) {
+    std::string text = "peerlane";
+    for (auto const& machine : globals.machines) {
+        text += " --machine " + in_shell(machine);
+    }
+    if (!globals.fabric.empty()) {
+        text += " --fabric " + in_shell(globals.fabric);
+    }
+    for (auto const& fault : globals.faults) {
+        text += " --fault " + in_shell(to_string(fault));
+    }
+    return text;
+}
+
+/// The text of a record among the machines; empty when there is none.
+std::optional<std::string> record_among(const std::vector<std::string>& machines) {
+    std::optional<std::string> record;
+    for (auto const& machine : machines) {
+        auto const& named = named_machines();
+        auto const is_named =
+            std::any_of(named.begin(), named.end(), [&](const NamedMachine& other) { return other.name == machine; });
+        if (is_named || machine == "-" || machine.rfind("sim:", 0) == 0) {
+            continue;
+        }
+        auto text = read_input(machine);
+        if (read::is_record(text)) {
+            record = std::move(text);
+        }
+    }
+    if (record && machines.size() > 1) {
+        throw UsageError("a record is replayed by itself: it holds its machine");
+    }
+    return record;
+}
+
+/// What the facts alone say where nothing can be proven.
+Examination without_devices(const Target& target, const Facts& facts) {
+    Examination found;
+    found.machine = target.machine;
+    found.verdicts.simulated = target.simulated.has_value();
+    found.verdicts.seed = target.seed;
+    add_causes(found, facts, {});
+    found.verdicts.status = Health::inconclusive;
+    return found;
+}
+
+void show(Context& context, const Examination& found) {
+    auto const format = context.globals.format;
+    auto const document = doctor_json(found);
+    context.out.print(format == Format::json ? document : doctor_text(found, format, context.out.color()));
+    context.out.save(document);
+}
+
+Status exit_status(const Examination& found) {
+    if (found.stopped_by != 0) {
+        return static_cast<Status>(128 + found.stopped_by);
+    }
+    switch (found.verdicts.status) {
+        case Health::healthy:
+            return good;
+        case Health::degraded:
+            return degraded;
+        case Health::broken:
+            return broken;
+        case Health::inconclusive:
+            break;
+    }
+    return inconclusive;
+}
+
+Status run(Context& context) {
+    auto const asked = understand_doctor(context.given, context.globals);
+    StopSignals const signals;
+    if (auto const record = record_among(context.globals.machines)) {
+        auto found = replay(context, asked, context.globals.machines.front(), *record);
+        found.version = version();
+        conclude(found, asked.required);
+        show(context, found);
+        return exit_status(found);
+    }
+    auto target = open_target(context.globals);
+    auto const facts = facts_of(target, context.globals);
+    if (!target.driver) {
+        auto found = without_devices(target, facts);
+        found.version = version();
+        found.typed = typed(context.globals);
+        show(context, found);
+        need_driver(target);  // says what to type instead
+    }
+    auto found = examine(context, target, asked, facts, version());
+    found.typed = typed(context.globals);
+    show(context, found);
+    return exit_status(found);
+}
+
+}  // namespace
+
+Command doctor_command() {
+    return {
+        "doctor",
+        "proves each check on each directed pair, and finds the causes of what is not right",
+        {},
+        {{"--quick", "", "fewer checks and sizes"},
+         {"--pair", "0:1", "only this one: device 0 reaches into memory of device 1", true},
+         {"--require", "push,store", "checks that must be right on every pair, else 1", true},
+         {"--record", "FILE", "writes machine, facts and verdicts, each step before it runs; --machine FILE replays"},
+         {"--fresh", "", "proves again what an earlier run has proven"},
+         {"--cache", "FILE", "where verdicts are kept; without it only those of real devices are"},
+         {"--repeat-interrupted", "", "runs steps again that an earlier run never came back from"}},
+        {Format::table, Format::json, Format::markdown},
+        run};
+}
+
+}  // namespace peerlane::cli

@@ -1,0 +1,71 @@
+#pragma once
+/// The doctor: what was asked of it, and what it found, as values.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <peerlane/facts.hpp>
+#include <peerlane/machine.hpp>
+#include <peerlane/record.hpp>
+#include <peerlane/verdict_cache.hpp>
+#include <peerlane/verdicts.hpp>
+
+#include "cli/command.hpp"
+#include "cli/target.hpp"
+
+namespace peerlane::cli {
+
+/// What verdicts come to, as against how the command ends.
+using Health = peerlane::Status;
+
+struct DoctorAsked {
+    bool quick = false, fresh = false, repeat_interrupted = false;
+    std::vector<std::pair<int, int>> pairs{};  ///< accessor, owner; empty: all
+    std::vector<Check> required{};             ///< of every pair
+    std::string record{};                      ///< empty: none
+    std::string cache{};                       ///< empty: none
+};
+
+/// Throws UsageError that names the word at fault.
+DoctorAsked understand_doctor(const Given& given, const Globals& globals);
+
+struct Examination {
+    std::string version{};
+    Machine machine{};  ///< of the pairs asked for
+    /// In people's numbers, findings and all; `status` counts the findings and what was required too.
+    Verdicts verdicts{};
+    std::optional<double> seconds{};  ///< on real devices
+    bool quick = false, replayed = false, from_cache = false;
+    int stopped_by = 0;                          ///< a signal
+    std::vector<std::pair<int, int>> pairs{};    ///< asked for
+    std::vector<std::string> missing{};          ///< "0:1 push": required, and not right
+    std::vector<int> disturbed{};                ///< devices that others were using
+    std::vector<RecordedStep> interrupted{};     ///< steps of earlier runs that were never closed
+    std::vector<std::string> notices{};          ///< about our own files
+    std::vector<std::string> root_would_show{};  ///< what could not be read without being root
+    CacheKey key{};
+    std::string typed{};     ///< "peerlane --machine x": what next commands begin with
+    std::string recorded{};  ///< the file that was written or replayed; empty for none
+};
+
+/// Proves. The driver of the target is closed before. Throws NothingRuns when nothing could run, and what prober_of
+/// throws.
+Examination examine(Context& context, Target& target, const DoctorAsked& asked, const Facts& facts,
+                    const std::string& version);
+
+/// The diagnosis of a record, without running anything. Throws InputError for what is no sound record, UsageError for
+/// what a replay cannot do.
+Examination replay(const Context& context, const DoctorAsked& asked, const std::string& path, const std::string& text);
+
+/// Sets `status` from the checks, the findings and what was required; fills `missing`.
+void conclude(Examination& examination, const std::vector<Check>& required);
+
+/// For people, as the format says.
+std::string doctor_text(const Examination& examination, Format format, bool color);
+/// `peerlane.verdicts/1`, with what else is known of the run.
+std::string doctor_json(const Examination& examination);
+
+}  // namespace peerlane::cli

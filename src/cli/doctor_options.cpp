@@ -1,0 +1,87 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <peerlane/units.hpp>
+
+#include "cli/doctor.hpp"
+#include "cli/status.hpp"
+
+namespace peerlane::cli {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char at_char) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at <= text.size();) {
+        auto const end = std::min(text.find(at_char, at), text.size());
+        parts.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return parts;
+}
+
+std::pair<int, int> pair_of(const std::string& word) {
+    auto const parts = split(word, ':');
+    auto const number = [](const std::string& text) {
+        auto const read = parse_integer(text);
+        return read && *read >= 0 && *read < most_devices ? static_cast<int>(*read) : -1;
+    };
+    auto const accessor = number(parts.front());
+    auto const owner = number(parts.back());
+    if (parts.size() != 2 || accessor < 0 || owner < 0) {
+        throw UsageError(fmt::format(
+            "--pair \"{}\": accessor:owner is needed, as 0:1 (device 0 reaches into memory of device 1)", word));
+    }
+    if (accessor == owner) {
+        throw UsageError(fmt::format("--pair {}: a device and itself are no pair", word));
+    }
+    return {accessor, owner};
+}
+
+Check check_of(const std::string& word) {
+    if (auto const check = parse_check(word)) {
+        return *check;
+    }
+    std::string known;
+    for (auto const check : all_checks) {
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(check));
+    }
+    throw UsageError(fmt::format("--require \"{}\" is no check; the checks are {}", word, known));
+}
+
+std::string file_of(const Given& given, const char* option) {
+    auto const word = given.one(option);
+    if (word && word->empty()) {
+        throw UsageError(fmt::format("{} needs the name of a file", option));
+    }
+    return word.value_or("");
+}
+
+}  // namespace
+
+DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
+    DoctorAsked asked;
+    asked.quick = given.has("--quick");
+    asked.fresh = given.has("--fresh");
+    asked.repeat_interrupted = given.has("--repeat-interrupted");
+    asked.record = file_of(given, "--record");
+    asked.cache = file_of(given, "--cache");
+    for (auto const& words : given.all("--pair")) {
+        for (auto const& word : split(words, ',')) {
+            asked.pairs.push_back(pair_of(word));
+        }
+    }
+    std::sort(asked.pairs.begin(), asked.pairs.end());
+    asked.pairs.erase(std::unique(asked.pairs.begin(), asked.pairs.end()), asked.pairs.end());
+    for (auto const& words : given.all("--require")) {
+        for (auto const& word : split(words, ',')) {
+            asked.required.push_back(check_of(word));
+        }
+    }
+    if (!asked.record.empty() && asked.record == globals.save) {
+        throw UsageError("--record and --save name the same file");
+    }
+    return asked;
+}
+
+}  // namespace peerlane::cli

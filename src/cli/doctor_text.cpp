@@ -1,0 +1,333 @@
+/// What the doctor found, for people: one screen for eight devices.
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <peerlane/units.hpp>
+
+#include "cli/doctor.hpp"
+#include "cli/doctor_pairs.hpp"
+#include "cli/page.hpp"
+
+namespace peerlane::cli {
+namespace {
+
+std::string counted(std::size_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string path_word(const Pair& pair) {
+    bool const fabric = pair.path == PathClass::nv || pair.path == PathClass::xgmi;
+    return fabric && pair.nvlinks ? fmt::format("{}{}", to_string(pair.path), *pair.nvlinks) : to_string(pair.path);
+}
+
+/// "h200-pair, 2 x NVIDIA H200, NV18".
+std::string machine_line(const Examination& found) {
+    std::map<std::string, int> models;
+    for (auto const& device : found.machine.devices) {
+        ++models[device.model.value_or("GPU of unknown model")];
+    }
+    std::vector<std::string> parts;
+    auto const& origin = found.machine.origin;
+    if (!origin.name.empty()) {
+        parts.push_back(origin.name);
+    } else if (found.verdicts.simulated && !origin.files.empty()) {
+        parts.push_back(origin.files.front());
+    }
+    for (auto const& [model, count] : models) {
+        parts.push_back(fmt::format("{} x {}", count, model));
+    }
+    std::set<std::string> paths;
+    for (auto const& pair : found.machine.pairs) {
+        paths.insert(path_word(pair));
+    }
+    if (!paths.empty()) {
+        parts.push_back(fmt::format("{}", fmt::join(paths, " ")));
+    }
+    if (found.machine.origin.virtualized.value_or(false)) {
+        parts.emplace_back("a guest's view");
+    }
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void head(Page& page, const Examination& found) {
+    auto const& verdicts = found.verdicts;
+    std::vector<std::string> parts{verdicts.simulated ? "SIMULATED, no real device is used" : "REAL HARDWARE"};
+    if (found.seconds) {
+        parts.push_back(seconds_text(*found.seconds));
+    }
+    parts.push_back(fmt::format("seed {}", verdicts.seed));
+    if (found.quick) {
+        parts.emplace_back("quick");
+    }
+    if (found.replayed) {
+        parts.push_back("REPLAYED from " + found.recorded + ", nothing was run");
+    }
+    if (found.from_cache) {
+        parts.emplace_back("verdicts of an earlier run, one small check a pair agrees (--fresh proves again)");
+    }
+    page.title(fmt::format("peerlane {} doctor: {}", found.version, fmt::join(parts, "; ")));
+    page.line("Machine: " + machine_line(found));
+}
+
+const char* color_of(Health status) {
+    return status == Health::healthy ? "32" : status == Health::degraded ? "33" : "31";
+}
+
+struct Served {
+    const char* word;
+    const char* color;
+};
+
+/// What the data direction has, of the four ways that could serve it.
+Served served(const Verdicts& verdicts, int source, int destination) {
+    auto const* const route = verdicts.route(source, destination);
+    auto const* const pushing = verdicts.pair(source, destination);
+    auto const* const pulling = verdicts.pair(destination, source);
+    if (route == nullptr || (pushing == nullptr && pulling == nullptr)) {
+        return {"?", nullptr};
+    }
+    int right = 0, tried = 0;
+    auto const look = [&](const PairVerdict* pair, Check check) {
+        if (pair != nullptr) {
+            ++tried;
+            right += (*pair)[check].result == Result::ok ? 1 : 0;
+        }
+    };
+    look(pushing, Check::push);
+    look(pushing, Check::store);
+    look(pulling, Check::pull);
+    look(pulling, Check::load);
+    if (right == 0) {
+        return {"none", route->use == RouteVerdict::Use::none ? "31" : nullptr};
+    }
+    auto const whole = [](const PairVerdict* pair) { return pair == nullptr || !is_bad(*pair); };
+    bool const all = right == tried && route->use == RouteVerdict::Use::direct && whole(pushing) && whole(pulling);
+    return all ? Served{"ok", "32"} : Served{"part", "33"};
+}
+
+void matrix(Page& page, const Examination& found) {
+    page.heading("Data, row > column (ok: every check right; part: partly usable; none: only through the host)");
+    std::vector<std::vector<PageCell>> rows{{{"from"}}};
+    for (auto const& device : found.machine.devices) {
+        rows[0].push_back({fmt::format("{}", device.id)});
+    }
+    rows[0].push_back({"bus"});
+    rows[0].push_back({"model"});
+    for (auto const& from : found.machine.devices) {
+        std::vector<PageCell> row{{fmt::format("gpu{}", from.id)}};
+        for (auto const& to : found.machine.devices) {
+            auto const cell = from.id == to.id ? Served{".", nullptr} : served(found.verdicts, from.id, to.id);
+            row.push_back({cell.word, cell.color});
+        }
+        row.push_back({from.bus.value_or("-")});
+        row.push_back({from.model.value_or("-")});
+        rows.push_back(std::move(row));
+    }
+    page.grid(rows);
+}
+
+std::string rates_text(std::vector<double> rates) {
+    if (rates.empty()) {
+        return "-";
+    }
+    std::sort(rates.begin(), rates.end());
+    return gbs_text(rates[rates.size() / 2]);
+}
+
+std::string range_text(const std::vector<double>& rates) {
+    if (rates.empty()) {
+        return "-";
+    }
+    auto const [least, most] = std::minmax_element(rates.begin(), rates.end());
+    return *least == *most ? gbs_text(*least) : fmt::format("{} to {}", gbs_text(*least), gbs_text(*most));
+}
+
+/// Of the largest size that was right; one transfer each, nothing else moving.
+void rates(Page& page, const Examination& found) {
+    struct Class {
+        std::vector<double> direct, staged;
+        std::size_t count = 0;
+    };
+    std::map<std::string, Class> classes;
+    for (auto const& route : found.verdicts.routes) {
+        auto const* const pair = found.machine.pair(route.source, route.destination);
+        if (pair == nullptr) {
+            continue;
+        }
+        auto& of = classes[path_word(*pair)];
+        ++of.count;
+        if (route.direct_gbs) {
+            of.direct.push_back(*route.direct_gbs);
+        }
+        if (route.staged_gbs) {
+            of.staged.push_back(*route.staged_gbs);
+        }
+    }
+    if (classes.empty()) {
+        return;
+    }
+    page.heading(fmt::format("Rates, GB/s, one transfer alone{}",
+                             found.disturbed.empty()
+                                 ? ""
+                                 : fmt::format("; DISTURBED: others use gpu{}", fmt::join(found.disturbed, ", gpu"))));
+    std::vector<std::vector<PageCell>> rows{{{"path"}, {"directions"}, {"direct"}, {"range"}, {"through the host"}}};
+    for (auto const& [name, of] : classes) {
+        rows.push_back({{name},
+                        {fmt::format("{}", of.count)},
+                        {rates_text(of.direct)},
+                        {range_text(of.direct)},
+                        {rates_text(of.staged)}});
+    }
+    page.grid(rows);
+    for (auto const& group : found.verdicts.groups) {
+        if (group.result != Result::ok || group.gbs) {
+            page.item(fmt::format("{} at once: {}{}", counted(group.pairs.size(), "directed pair"),
+                                  to_string(group.result),
+                                  group.gbs ? fmt::format(", the slowest {} GB/s", gbs_text(*group.gbs)) : ""));
+        }
+    }
+}
+
+std::string pairs_text(const std::vector<std::pair<int, int>>& pairs) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(pairs.size(), most); ++i) {
+        text += fmt::format("{}{}:{}", i == 0 ? "" : " ", pairs[i].first, pairs[i].second);
+    }
+    return pairs.size() > most ? fmt::format("{} and {} more", text, pairs.size() - most) : text;
+}
+
+void causes(Page& page, const Examination& found) {
+    auto const& findings = found.verdicts.findings;
+    if (findings.empty()) {
+        return;
+    }
+    page.heading("Causes and circumstances");
+    for (auto const& finding : findings) {
+        auto const where = pairs_text(finding.pairs);
+        std::size_t const most_evidence = finding.severity == Finding::Severity::info ? 2 : 5;
+        page.item(
+            fmt::format("{} {}{}{}", to_string(finding.severity), finding.code, where.empty() ? "" : ", ", where));
+        for (std::size_t i = 0; i < std::min(finding.evidence.size(), most_evidence); ++i) {
+            page.detail(finding.evidence[i]);
+        }
+        if (finding.evidence.size() > most_evidence) {
+            page.detail(fmt::format("and {} more in the JSON", finding.evidence.size() - most_evidence));
+        }
+        if (!finding.cure.empty()) {
+            page.detail("cure: " + finding.cure);
+        }
+    }
+}
+
+void next_steps(Page& page, const Examination& found) {
+    auto const commands = next_commands(found);
+    if (commands.empty()) {
+        return;
+    }
+    page.heading("Next");
+    for (auto const& command : commands) {
+        page.command(command);
+    }
+}
+
+std::string self_test_text(const Verdicts& verdicts) {
+    if (verdicts.self_tests.empty()) {
+        return "not part of this run";
+    }
+    std::size_t found = 0, skipped = 0;
+    std::string failure;
+    for (auto const& test : verdicts.self_tests) {
+        found += test.found.result == Result::ok ? 1 : 0;
+        skipped += test.found.result == Result::skipped ? 1 : 0;
+        if (test.found.result != Result::ok && failure.empty()) {
+            failure = fmt::format("; gpu{}: {}", test.device, check_in_words(test.found));
+        }
+    }
+    if (found == verdicts.self_tests.size()) {
+        return fmt::format("a wrong byte planted before each kind of verifier (owner's kernel, host) was found on {}",
+                           found == 1 ? "the device" : fmt::format("all {} devices", found));
+    }
+    return fmt::format("{} of {} devices found what was planted{}", found, verdicts.self_tests.size(), failure);
+}
+
+std::string done_text(const Verdicts& verdicts) {
+    std::size_t checks = 0;
+    std::set<std::uint64_t> sizes;
+    auto const count = [&](const CheckResult& check) {
+        checks += check.result != Result::skipped ? 1 : 0;
+        sizes.insert(check.sizes.begin(), check.sizes.end());
+    };
+    for (auto const& pair : verdicts.pairs) {
+        for (auto const& check : pair.checks) {
+            count(check);
+        }
+    }
+    for (auto const& arm : verdicts.control) {
+        count(arm.staged);
+    }
+    std::vector<std::string> words;
+    for (auto const size : sizes) {
+        words.push_back(ragged_size_text(size));
+    }
+    return fmt::format("{}, {}, {}1 pass", counted(verdicts.pairs.size(), "directed pair"), counted(checks, "check"),
+                       words.empty() ? "" : fmt::format("sizes {}; ", fmt::join(words, ", ")));
+}
+
+std::string not_tested_text(const Examination& found) {
+    std::vector<std::string> parts{"sustained load", "heat", "several processes at once"};
+    std::set<Check> skipped;
+    for (auto const check : all_checks) {
+        auto const& pairs = found.verdicts.pairs;
+        if (!pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [&](const PairVerdict& pair) {
+                return pair[check].result == Result::skipped && pair[Check::claim].result == Result::ok;
+            })) {
+            parts.emplace_back(to_string(check));
+        }
+    }
+    if (found.verdicts.groups.empty()) {
+        parts.emplace_back("pairs moving together");
+    }
+    auto text = fmt::format("{}", fmt::join(parts, ", "));
+    if (!found.root_would_show.empty()) {
+        text += fmt::format("; root would show: {}", fmt::join(found.root_would_show, ", "));
+    }
+    return text;
+}
+
+void last_lines(Page& page, const Examination& found) {
+    page.heading("About this run");
+    if (found.stopped_by != 0) {
+        page.item("STOPPED by the user: what was not run is skipped");
+    }
+    for (auto const& notice : found.notices) {
+        page.item("notice: " + notice);
+    }
+    page.item("self-test: " + self_test_text(found.verdicts));
+    page.item("done: " + done_text(found.verdicts));
+    page.item("not tested: " + not_tested_text(found));
+    page.item(found.recorded.empty() ? "replay: run it with --record FILE, and FILE replays anywhere"
+                                     : fmt::format("replay: peerlane --machine {} doctor", found.recorded));
+}
+
+}  // namespace
+
+std::string doctor_text(const Examination& found, Format format, bool color) {
+    Page page(format == Format::markdown, color);
+    head(page, found);
+    page.verdict(fmt::format("{}: {}", status_word(found), verdict_in_words(found)), color_of(found.verdicts.status));
+    matrix(page, found);
+    rates(page, found);
+    bad_pairs(page, found);
+    causes(page, found);
+    next_steps(page, found);
+    last_lines(page, found);
+    return page.text();
+}
+
+}  // namespace peerlane::cli
