@@ -50,18 +50,19 @@ class Builder {
             net_.capacity.push_back(effective_gbs(graph_, link, figures_) * giga);
         }
         for (int d = 0; d < devices_; ++d) {
-            net_.local.push_back(add(figures_.local_gbs * giga));
+            net_.local.push_back(add(figures_.local_gbs * giga, "memory of gpu" + std::to_string(d)));
         }
         for (auto const& node : graph_.nodes) {
             if (node.kind == NodeKind::numa) {
-                net_.numa_memory[node.index] = add(memory_gbs(graph_.find(node.name)) * giga);
+                net_.numa_memory[node.index] =
+                    add(memory_gbs(graph_.find(node.name)) * giga, "memory of host:" + std::to_string(node.index));
             }
         }
         if (figures_.host_duplex_gbs) {
-            net_.host_duplex = add(*figures_.host_duplex_gbs * giga);
+            net_.host_duplex = add(*figures_.host_duplex_gbs * giga, "all host legs together");
         }
         if (figures_.staged_total_gbs) {
-            net_.staged_total = add(*figures_.staged_total_gbs * giga);
+            net_.staged_total = add(*figures_.staged_total_gbs * giga, "all copies that the driver stages");
         }
         find_ways();
         admit_measured();
@@ -79,9 +80,16 @@ class Builder {
     }
 
   private:
-    int add(double capacity) {
+    int add(double capacity, std::string name) {
+        auto const limit = static_cast<int>(net_.capacity.size());
         net_.capacity.push_back(capacity);
-        return static_cast<int>(net_.capacity.size()) - 1;
+        net_.limit_names[limit] = std::move(name);
+        return limit;
+    }
+
+    [[nodiscard]] const std::string& name(int node) const { return graph_.nodes[at(node)].name; }
+    [[nodiscard]] std::string cable(const Link& link) const {
+        return "both ways of " + name(link.from) + "=" + name(link.to);
     }
 
     [[nodiscard]] const Link& link(int index) const { return graph_.links[at(index)]; }
@@ -167,11 +175,11 @@ class Builder {
                     net_.twin[j] = static_cast<int>(i);
                     net_.duplex[i] = net_.duplex[j] = part;
                     if (kind(one.from) == NodeKind::host_bridge || kind(one.to) == NodeKind::host_bridge) {
-                        host_both_[i] = host_both_[j] =
-                            add(host_port_duplex(figures_, one.generation.value_or(4)) * sum);
+                        host_both_[i] = host_both_[j] = add(
+                            host_port_duplex(figures_, one.generation.value_or(4)) * sum, "host legs, " + cable(one));
                     }
                 } else if (part < 1.0) {
-                    both_[i] = both_[j] = add(part * sum);
+                    both_[i] = both_[j] = add(part * sum, cable(one));
                 }
             }
         }
@@ -280,7 +288,9 @@ class Builder {
         auto const gbs = crossing_gbs(figures_, uplink.generation.value_or(4), assumed_gbs(uplink), other_socket);
         if (gbs) {
             auto const capacity = std::max(*gbs, measured_) * giga;
-            port = {add(capacity), add(capacity), add(2 * capacity * figures_.crossing_duplex)};
+            auto const to = name(bridge) + (other_socket ? " to other sockets" : " to other ports");
+            port = {add(capacity, "peer traffic out of " + to), add(capacity, "peer traffic into " + to),
+                    add(2 * capacity * figures_.crossing_duplex, "peer traffic both ways of " + to)};
         }
         return port;
     }
@@ -316,8 +326,8 @@ class Builder {
         if (!figures_.interference.empty()) {
             for (auto const bridge : {way.port_out, way.port_in}) {
                 if (net_.writes_out.count(bridge) == 0) {
-                    net_.writes_out[bridge] = add(no_limit);
-                    net_.reads_in[bridge] = add(no_limit);
+                    net_.writes_out[bridge] = add(no_limit, "writes out of " + name(bridge) + " to other ports");
+                    net_.reads_in[bridge] = add(no_limit, "reads into " + name(bridge) + " from other ports");
                 }
             }
         }

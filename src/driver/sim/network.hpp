@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <peerlane/machine.hpp>
@@ -40,6 +41,7 @@ struct Network {
     std::vector<double> duplex;               ///< [link of the graph]: part that is left of it while its twin is in use
     std::vector<int> pcie_out, pcie_in;       ///< [device]: links of its PCIe port; -1: none
     std::map<int, int> writes_out, reads_in;  ///< host bridge -> limit that interference rules set
+    std::map<int, std::string> limit_names;   ///< of those beyond the links of the graph, for people
 
     /// Narrowest of these, bytes/s; infinity for none.
     [[nodiscard]] double narrowest(const std::vector<int>& links) const;
