@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <peerlane/facts.hpp>
 #include <peerlane/host_facts.hpp>
 #include <peerlane/machine.hpp>
 #include <peerlane/nvml_facts.hpp>
@@ -15,6 +17,8 @@ namespace peerlane {
 struct DiscoverRoots {
     std::string sysfs = "/sys";
     std::string proc = "/proc";
+    std::string dev = "/dev";
+    std::string packages = "/var/lib/dpkg/status";  ///< the list of installed packages
 };
 
 /// How long the management library may take, seconds. A call that exceeds its bound is given up
@@ -30,6 +34,8 @@ struct Discovery {
     Machine machine;  ///< origin "live", devices in bus order
     HostFacts host;
     NvmlFacts nvml;
+    ProcessFacts process;        ///< the environment too, as this process was started with it
+    std::vector<Unread> unread;  ///< what could not be read, and whether root would help
     friend bool operator==(const Discovery&, const Discovery&) = default;
 };
 
@@ -44,6 +50,18 @@ std::shared_ptr<const NvmlApi> system_nvml();
 Discovery discover(const DiscoverRoots& roots, const std::shared_ptr<const NvmlApi>& nvml, NvmlBounds bounds = {});
 /// This machine.
 Discovery discover();
+
+/// What was discovered, for diagnosis. What the runtime knows (its order, the code of its start) is the caller's to
+/// add.
+Facts facts_of(const Discovery& discovery);
+
+/// Error counters of every function that has some, for a look before and after a run.
+std::vector<PciErrors> read_pci_errors(const DiscoverRoots& roots = {});
+/// Links of displays and accelerators as they are at this moment: called while a copy runs.
+std::vector<LoadedLink> read_links(const DiscoverRoots& roots = {});
+/// How busy each device is now, processes other than this one counted. Empty when the library does not answer.
+std::vector<DeviceActivity> read_activity(const std::shared_ptr<const NvmlApi>& nvml, double seconds_after,
+                                          NvmlBounds bounds = {});
 
 /// The second half of `discover`: facts in, machine out. Pure.
 Machine machine_from(const HostFacts& host, const NvmlFacts& nvml);

@@ -30,6 +30,13 @@ struct NvmlLink {
     friend bool operator==(const NvmlLink&, const NvmlLink&) = default;
 };
 
+/// A process that uses a device, ours among them.
+struct NvmlUser {
+    int process = 0;
+    std::string kind;  ///< "graphics", "compute"
+    friend bool operator==(const NvmlUser&, const NvmlUser&) = default;
+};
+
 struct NvmlDevice {
     int index = 0;  ///< in the library's order
     std::string bus, uuid, name;
@@ -42,9 +49,12 @@ struct NvmlDevice {
     std::optional<int> fabric_status;  ///< the library's code of the fabric's registration, once completed
     std::optional<bool> display_attached, display_active;  ///< a screen is plugged in; something draws on the device
     std::optional<std::uint64_t> window_used_bytes;        ///< of its BAR1, at rest
-    std::optional<int> virtualization;  ///< 0 none, 1 passed through, 2 vGPU, 3 host of vGPUs, 4 host of vSGAs
-    std::optional<int> links_code;      ///< the library's answer where it would not list links (3: not supported)
-    std::vector<NvmlLink> links;        ///< those that the device has, by number
+    std::optional<int> busy_percent;                       ///< over the library's last period, a second at most
+    std::optional<double> watts;
+    std::optional<std::vector<NvmlUser>> users;  ///< empty: not told (a process namespace of its own)
+    std::optional<int> virtualization;           ///< 0 none, 1 passed through, 2 vGPU, 3 host of vGPUs, 4 host of vSGAs
+    std::optional<int> links_code;  ///< the library's answer where it would not list links (3: not supported)
+    std::vector<NvmlLink> links;    ///< those that the device has, by number
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };
 

@@ -104,6 +104,11 @@ void fields(V& v, T& x, const NvmlLink*) {
     v("remote_bus", x.remote_bus);
 }
 template <class V, class T>
+void fields(V& v, T& x, const NvmlUser*) {
+    v("process", x.process);
+    v("kind", x.kind);
+}
+template <class V, class T>
 void fields(V& v, T& x, const NvmlDevice*) {
     v("index", x.index);
     v("bus", x.bus);
@@ -121,6 +126,9 @@ void fields(V& v, T& x, const NvmlDevice*) {
     v("display_attached", x.display_attached);
     v("display_active", x.display_active);
     v("window_used_bytes", x.window_used_bytes);
+    v("busy_percent", x.busy_percent);
+    v("watts", x.watts);
+    v("users", x.users);
     v("virtualization", x.virtualization);
     v("links_code", x.links_code);
     v("links", x.links);

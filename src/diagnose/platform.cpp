@@ -225,10 +225,15 @@ void guest_view(const Context& context, Findings& findings) {
 
 void tree(const Context& context, Findings& findings) {
     auto const& host = context.facts.host;
-    if (host.pci_tree || !context.host_was_read()) {
+    bool shown = context.devices() == 0;
+    for (int device = 0; device < context.devices(); ++device) {
+        shown = shown || context.bus(device).empty() || context.function(device) != nullptr;
+    }
+    if ((host.pci_tree && shown) || !context.host_was_read()) {
         return;
     }
-    std::vector<std::string> evidence{"/sys/bus/pci/devices: absent"};
+    std::vector<std::string> evidence{host.pci_tree ? "/sys/bus/pci/devices: none of the devices is in it"
+                                                    : "/sys/bus/pci/devices: absent"};
     if (host.wsl.value_or(false)) {
         evidence.emplace_back("/dev/dxg: present (a guest of Windows)");
     }

@@ -34,6 +34,19 @@ std::vector<Rated> rated(const Context& context, Way way) {
             found.push_back({{route.source, route.destination}, pair->path, *gbs});
         }
     }
+    if (!found.empty()) {
+        return found;
+    }
+    // Nothing was timed here: rates that came with the machine.
+    for (auto const& pair : context.machine.pairs) {
+        auto const& m = pair.measured;
+        auto const both = [](std::optional<double> sum) { return sum ? std::optional(*sum / 2) : sum; };
+        auto const gbs = way == Way::direct ? (m.write_gbs ? m.write_gbs : both(m.bidirectional_gbs))
+                                            : (m.staged_gbs ? m.staged_gbs : both(m.bidirectional_staged_gbs));
+        if (gbs) {
+            found.push_back({{pair.accessor, pair.owner}, pair.path, *gbs});
+        }
+    }
     return found;
 }
 
@@ -209,27 +222,49 @@ void latency(const Context& context, Findings& findings) {
     }
 }
 
+/// Rate of one pair of a group alone, in the way that the group moves.
+std::optional<double> alone_of(const Context& context, const GroupVerdict& group, DirectedPair pair) {
+    auto const* const proven = context.verdicts.pair(pair.first, pair.second);
+    auto const gbs = proven == nullptr ? std::nullopt : (*proven)[group.pull ? Check::pull : Check::push].gbs;
+    auto const* const route =
+        group.pull ? context.verdicts.route(pair.second, pair.first) : context.verdicts.route(pair.first, pair.second);
+    return gbs || route == nullptr ? gbs : route->direct_gbs;
+}
+
 void together(const Context& context, Findings& findings) {
     for (auto const& group : context.verdicts.groups) {
-        if (!group.gbs || group.pairs.size() < 2) {
-            continue;
-        }
+        auto const& rates = group.rates;
+        auto const slowest = rates.empty() ? group.gbs : std::optional(*std::min_element(rates.begin(), rates.end()));
         std::optional<double> alone;
-        for (auto const& [source, destination] : group.pairs) {
-            auto const* const route = context.verdicts.route(source, destination);
-            if (route != nullptr && route->direct_gbs) {
-                alone = std::min(alone.value_or(*route->direct_gbs), *route->direct_gbs);
+        for (auto const& pair : group.pairs) {
+            if (auto const gbs = alone_of(context, group, pair)) {
+                alone = std::min(alone.value_or(*gbs), *gbs);
             }
         }
-        // Sharing a link divides its rate, it does not shrink it: all together must reach what the slowest does alone.
-        auto const sum = *group.gbs * static_cast<double>(group.pairs.size());
-        if (alone && sum < (1 - no_difference) * *alone) {
-            findings.add("group-collapse", group.pairs,
-                         {fmt::format("verdict: {} pairs at once ({}) get {:.3g} GB/s each, the slowest of them alone "
-                                      "{:.3g} GB/s",
-                                      group.pairs.size(), list(group.pairs), *group.gbs, *alone)},
-                         "move fewer at once, pull instead of push, or go through the host");
+        if (!slowest || !alone || group.pairs.size() < 2) {
+            continue;
         }
+        // Sharing a link divides its rate, it does not shrink it: all together must reach what the slowest does alone.
+        auto const sum = *slowest * static_cast<double>(group.pairs.size());
+        auto const shrunk = rates.empty() ? group.result == Result::ok && sum < (1 - no_difference) * *alone
+                                          : collapsed(context.verdicts, group);
+        if (!shrunk) {
+            continue;
+        }
+        std::vector<std::string> evidence{
+            fmt::format("verdict: {}{} pairs at once, each {} ({}): the slowest gets {:.3g} GB/s, the slowest alone "
+                        "{:.3g} GB/s",
+                        group.name.empty() ? "" : group.name + ": ", group.pairs.size(),
+                        group.pull ? "pulled" : "pushed", list(group.pairs), *slowest, *alone)};
+        for (auto const& other : context.verdicts.groups) {
+            if (other.pull != group.pull && other.pairs.size() == group.pairs.size() && other.name == group.name &&
+                other.gbs) {
+                evidence.push_back(fmt::format("verdict: the same {}: {:.3g} GB/s each",
+                                               other.pull ? "pulled" : "pushed", *other.gbs));
+            }
+        }
+        findings.add("group-collapse", group.pairs, std::move(evidence),
+                     "move fewer at once, pull instead of push, or go through the host");
     }
 }
 

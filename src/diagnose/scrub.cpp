@@ -146,6 +146,12 @@ Facts scrub(Facts facts) {
     }
     for (auto& device : facts.nvml.devices) {
         scrubber.text(device.uuid);
+        int user_number = 0;
+        if (device.users) {
+            for (auto& user : *device.users) {
+                user.process = ++user_number;
+            }
+        }
     }
     auto& process = facts.process;
     scrubber.settings(process.settings);

@@ -75,6 +75,26 @@ std::map<int, std::string> device_nodes(const DiscoverRoots& roots) {
     return nodes;
 }
 
+/// Lines 'Name: value' and 'Name: "text"'; those without a value are left out.
+std::vector<std::pair<std::string, std::string>> module_parameters(const DiscoverRoots& roots) {
+    std::vector<std::pair<std::string, std::string>> parameters;
+    auto const text = files::text(roots.proc + "/driver/nvidia/params");
+    for (auto const line : read::cells(text, '\n')) {
+        auto const colon = line.find(':');
+        if (colon == std::string_view::npos) {
+            continue;
+        }
+        auto value = read::trimmed(line.substr(colon + 1));
+        if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+            value = value.substr(1, value.size() - 2);
+        }
+        if (!value.empty()) {
+            parameters.emplace_back(read::trimmed(line.substr(0, colon)), value);
+        }
+    }
+    return parameters;
+}
+
 }  // namespace
 
 std::vector<NumaFacts> read_numa(const DiscoverRoots& roots) {
@@ -130,6 +150,11 @@ HostFacts read_host(const DiscoverRoots& roots) {
     host.kernel_command_line = files::text(roots.proc + "/cmdline");
     host.module_version = files::text(roots.sysfs + "/module/nvidia/version");
     host.driver_text = files::first_line(roots.proc + "/driver/nvidia/version");
+    host.module_taint = files::text(roots.sysfs + "/module/nvidia/taint");
+    host.module_parameters = module_parameters(roots);
+    if (files::exists(roots.dev)) {
+        host.wsl = files::exists(roots.dev + "/dxg");
+    }
     host.iommus = files::names(roots.sysfs + "/class/iommu");
     host.pci = read_pci(roots, host.pci_tree);
     host.numa = read_numa(roots);

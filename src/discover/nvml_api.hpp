@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace peerlane {
 
@@ -33,6 +34,11 @@ struct NvmlApi {
     Call<int, int&> generation, width, most_generation, most_width;  ///< of its PCI Express link
     Call<int, int&> mig_mode, fabric_state, virtualization;
     Call<int, int&> mig_instances;
+    Call<int, int&> fabric_status;
+    Call<int, int&> display_attached, display_active;  ///< 1: yes
+    Call<int, std::uint64_t&> window_used_bytes;
+    Call<int, int&> busy_percent, milliwatts;
+    Call<int, std::vector<int>&> graphics_processes, compute_processes;
     Call<int, int, int&> link_state;        ///< device, link; 1 active
     Call<int, int, int&> link_version;      ///< the library's number, 6 = NVLink 4.0
     Call<int, int, int&> link_remote_type;  ///< 0 device, 1 CPU, 2 switch, 255 unknown

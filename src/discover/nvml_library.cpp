@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
@@ -36,6 +37,13 @@ struct FabricInfo {
     unsigned char state;
     std::array<char, 64> beyond;
 };
+
+struct ProcessInfo {
+    unsigned process;
+    unsigned long long used_memory;
+    unsigned instance, compute_instance;
+};
+static_assert(sizeof(ProcessInfo) == 24);
 
 struct FieldValue {
     unsigned field, scope;
@@ -201,6 +209,18 @@ int count_instances(Library& library, int device, int& count) {
     return code;
 }
 
+NvmlApi::Call<int, std::vector<int>&> process_query(Shared library, const char* name) {
+    return [library = std::move(library), name](int device, std::vector<int>& processes) {
+        std::array<ProcessInfo, 128> found{};
+        auto count = static_cast<unsigned>(found.size());
+        auto const code = library->call_on(device, name, &count, found.data());
+        for (unsigned i = 0; code == nvml_code::success && i < std::min<std::size_t>(count, found.size()); ++i) {
+            processes.push_back(static_cast<int>(found[i].process));
+        }
+        return code;
+    };
+}
+
 void add_link_queries(NvmlApi& api, const Shared& library) {
     api.link_state = link_query(library, "nvmlDeviceGetNvLinkState");
     api.link_version = link_query(library, "nvmlDeviceGetNvLinkVersion");
@@ -274,6 +294,29 @@ void add_device_queries(NvmlApi& api, const Shared& library) {
         state = info.state;
         return code;
     };
+    api.fabric_status = [library](int device, int& status) {
+        FabricInfo info{};
+        auto const code = library->call_on(device, "nvmlDeviceGetGpuFabricInfo", &info);
+        status = info.status;
+        return code;
+    };
+    api.display_attached = unsigned_query(library, "nvmlDeviceGetDisplayMode");
+    api.display_active = unsigned_query(library, "nvmlDeviceGetDisplayActive");
+    api.window_used_bytes = [library](int device, std::uint64_t& bytes) {
+        Memory memory{};
+        auto const code = library->call_on(device, "nvmlDeviceGetBAR1MemoryInfo", &memory);
+        bytes = memory.used;
+        return code;
+    };
+    api.busy_percent = [library](int device, int& percent) {
+        std::array<unsigned, 2> rates{};  // of the device, of its memory
+        auto const code = library->call_on(device, "nvmlDeviceGetUtilizationRates", rates.data());
+        percent = static_cast<int>(rates[0]);
+        return code;
+    };
+    api.milliwatts = unsigned_query(library, "nvmlDeviceGetPowerUsage");
+    api.graphics_processes = process_query(library, "nvmlDeviceGetGraphicsRunningProcesses_v3");
+    api.compute_processes = process_query(library, "nvmlDeviceGetComputeRunningProcesses_v3");
 }
 
 }  // namespace

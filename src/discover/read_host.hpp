@@ -9,6 +9,13 @@ HostFacts read_host(const DiscoverRoots& roots);
 /// The PCI tree alone, in bus order. `found` tells whether there is one.
 std::vector<PciFunction> read_pci(const DiscoverRoots& roots, bool& found);
 
+/// What surrounds this process. `unread` gets what could not be read.
+ProcessFacts read_process(const DiscoverRoots& roots, const NvmlFacts& nvml, std::vector<Unread>& unread);
+/// Number of this process.
+int own_process();
+/// Adds to `unread` what the other facts lack.
+void note_unread(Discovery& discovery);
+
 /// NUMA nodes that are online, ascending.
 std::vector<NumaFacts> read_numa(const DiscoverRoots& roots);
 

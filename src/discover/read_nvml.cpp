@@ -39,8 +39,8 @@ struct Shared {
 /// Runs in the thread that may be left behind.
 class Questions {
   public:
-    Questions(std::shared_ptr<const NvmlApi> api, std::shared_ptr<Shared> shared)
-        : api_(std::move(api)), shared_(std::move(shared)) {}
+    Questions(std::shared_ptr<const NvmlApi> api, std::shared_ptr<Shared> shared, NvmlQuestions what)
+        : api_(std::move(api)), shared_(std::move(shared)), what_(what) {}
 
     void run() {
         try {
@@ -119,6 +119,9 @@ class Questions {
             ask_device(index);
             publish();
         }
+        if (what_ == NvmlQuestions::activity) {
+            return;
+        }
         for (auto const& a : std::vector(facts_.devices)) {
             for (auto const& b : facts_.devices) {
                 if (a.index != b.index) {
@@ -135,6 +138,11 @@ class Questions {
         return answer && *answer > 0 ? answer : std::nullopt;
     }
 
+    std::optional<bool> yes(const char* name, int device, const NvmlApi::Call<int, int&>& function) {
+        auto const answer = value<int>(name, device, function, device);
+        return answer ? std::optional(*answer != 0) : std::nullopt;
+    }
+
     void ask_device(int index) {
         NvmlDevice device;
         device.index = index;
@@ -144,6 +152,11 @@ class Questions {
             return;  // nothing of it could be joined with anything else
         }
         device.bus = *address;
+        ask_activity(device);
+        if (what_ == NvmlQuestions::activity) {
+            facts_.devices.push_back(std::move(device));
+            return;
+        }
         device.uuid = value<std::string>("nvmlDeviceGetUUID", index, api_->uuid, index).value_or("");
         device.name = value<std::string>("nvmlDeviceGetName", index, api_->name, index).value_or("");
         device.memory_bytes = value<std::uint64_t>("nvmlDeviceGetMemoryInfo", index, api_->memory_bytes, index);
@@ -166,9 +179,38 @@ class Questions {
                 value<int>("nvmlDeviceGetMigDeviceHandleByIndex", index, api_->mig_instances, index).value_or(0);
         }
         device.fabric_state = value<int>("nvmlDeviceGetGpuFabricInfo", index, api_->fabric_state, index);
+        if (device.fabric_state == 3) {
+            device.fabric_status = value<int>("nvmlDeviceGetGpuFabricInfo", index, api_->fabric_status, index);
+        }
+        device.display_attached = yes("nvmlDeviceGetDisplayMode", index, api_->display_attached);
+        device.display_active = yes("nvmlDeviceGetDisplayActive", index, api_->display_active);
+        device.window_used_bytes =
+            value<std::uint64_t>("nvmlDeviceGetBAR1MemoryInfo", index, api_->window_used_bytes, index);
         device.virtualization = value<int>("nvmlDeviceGetVirtualizationMode", index, api_->virtualization, index);
         ask_links(device);
         facts_.devices.push_back(std::move(device));
+    }
+
+    void ask_activity(NvmlDevice& device) {
+        device.busy_percent =
+            value<int>("nvmlDeviceGetUtilizationRates", device.index, api_->busy_percent, device.index);
+        if (auto const power = value<int>("nvmlDeviceGetPowerUsage", device.index, api_->milliwatts, device.index)) {
+            device.watts = *power / 1000.0;
+        }
+        ask_users(device, "graphics", "nvmlDeviceGetGraphicsRunningProcesses", api_->graphics_processes);
+        ask_users(device, "compute", "nvmlDeviceGetComputeRunningProcesses", api_->compute_processes);
+    }
+
+    void ask_users(NvmlDevice& device, const char* kind, const char* name,
+                   const NvmlApi::Call<int, std::vector<int>&>& function) {
+        if (auto const found = value<std::vector<int>>(name, device.index, function, device.index)) {
+            if (!device.users) {
+                device.users.emplace();
+            }
+            for (auto const process : *found) {
+                device.users->push_back({process, kind});
+            }
+        }
     }
 
     void ask_links(NvmlDevice& device) {
@@ -258,6 +300,7 @@ class Questions {
 
     std::shared_ptr<const NvmlApi> api_;
     std::shared_ptr<Shared> shared_;
+    NvmlQuestions what_;
     NvmlFacts facts_;
 };
 
@@ -267,7 +310,7 @@ Clock::time_point after(Clock::time_point then, double seconds) {
 
 }  // namespace
 
-NvmlFacts read_nvml(const std::shared_ptr<const NvmlApi>& api, NvmlBounds bounds) {
+NvmlFacts read_nvml(const std::shared_ptr<const NvmlApi>& api, NvmlBounds bounds, NvmlQuestions what) {
     NvmlFacts none;
     if (!api || !api->start) {
         none.reason = "not asked";
@@ -276,7 +319,7 @@ NvmlFacts read_nvml(const std::shared_ptr<const NvmlApi>& api, NvmlBounds bounds
     auto const shared = std::make_shared<Shared>();
     auto const begin = Clock::now();
     try {
-        std::thread([questions = Questions(api, shared)]() mutable { questions.run(); }).detach();
+        std::thread([questions = Questions(api, shared, what)]() mutable { questions.run(); }).detach();
     } catch (const std::system_error& error) {
         none.state = NvmlFacts::State::failed;
         none.reason = fmt::format("no thread to ask it from: {}", error.what());

@@ -197,7 +197,7 @@ Fixture::~Fixture() {
 }
 
 DiscoverRoots Fixture::roots() const {
-    return {folder_ + "/sys", folder_ + "/proc"};
+    return {folder_ + "/sys", folder_ + "/proc", folder_ + "/dev", folder_ + "/packages"};
 }
 
 }  // namespace peerlane::testing_discover

@@ -23,7 +23,7 @@ TEST(DiscoverHost, ReadsThisMachineWithoutHarm) {
 }
 
 TEST(DiscoverHost, MissingRootsAreEmptyFacts) {
-    auto const host = read_host({"/nowhere/sys", "/nowhere/proc"});
+    auto const host = read_host({"/nowhere/sys", "/nowhere/proc", "/nowhere/dev", "/nowhere/packages"});
     EXPECT_EQ(host, HostFacts{});
 }
 
