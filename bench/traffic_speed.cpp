@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <peerlane/cluster.hpp>
 #include <peerlane/named.hpp>
 #include <peerlane/simulation.hpp>
 #include <peerlane/units.hpp>
@@ -24,7 +25,8 @@ using namespace peerlane;
 struct Case {
     const char* machine;
     const char* traffic;
-    int events;  ///< begun or ended flows
+    int events;     ///< begun or ended flows
+    int nodes = 0;  ///< 0: one machine
 };
 
 std::vector<Flow> flows_of(const Case& one, const Machine& machine) {
@@ -43,11 +45,13 @@ std::vector<Flow> flows_of(const Case& one, const Machine& machine) {
 
 bench::Row run(const Case& one) {
     auto const machine = load_machine(one.machine);
-    auto const flows = flows_of(one, machine.machine());
+    auto const flows =
+        flows_of(one, one.nodes == 0 ? machine.machine() : cluster_devices(machine.machine(), one.nodes));
     std::vector<double> seconds;
     for (int round = 0; round < 3; ++round) {
         auto const start = std::chrono::steady_clock::now();
-        auto const simulation = simulate(machine, flows, {.relief = false});
+        auto const simulation =
+            one.nodes == 0 ? simulate(machine, flows, {.relief = false}) : simulate_cluster(machine, one.nodes, flows);
         seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
         if (!simulation.complete()) {
             throw std::runtime_error(simulation.failure);
@@ -55,10 +59,11 @@ bench::Row run(const Case& one) {
     }
     std::sort(seconds.begin(), seconds.end());
     auto const us = seconds[1] / one.events * 1e6;
-    std::printf("%-12s %-16s %9d events  %7.3f s  %6.3f us an event\n", one.machine, one.traffic, one.events,
+    auto const name = one.nodes == 0 ? std::string(one.machine) : fmt::format("{} x {}", one.nodes, one.machine);
+    std::printf("%-20s %-16s %9d events  %7.3f s  %7.3f us an event\n", name.c_str(), one.traffic, one.events,
                 seconds[1], us);
     bench::Row row;
-    row.name = fmt::format("{} {}, {} events", one.machine, one.traffic, one.events);
+    row.name = fmt::format("{} {}, {} events", name, one.traffic, one.events);
     row.ours = {0, us, (seconds[2] - seconds[0]) / seconds[1]};
     return row;
 }
@@ -71,10 +76,13 @@ int main(int argc, char** argv) {
         report.machine = "host only: " + std::to_string(std::max(1U, std::thread::hardware_concurrency())) + " cores";
         report.driver = "simulator; us is the time of one event, gbs has no meaning here";
         report.command = argc > 1 ? fmt::format("traffic_speed {}", argv[1]) : "traffic_speed";
-        for (auto const& one : {Case{"h200-pair", "ring", 100'000}, Case{"dgx-1v", "all-to-all", 100'000},
-                                Case{"dgx-2", "all-to-all", 10'000}, Case{"dgx-2", "all-to-all", 100'000},
-                                Case{"dgx-2", "all-to-all", 1'000'000}, Case{"dgx-2", "random:500000,1", 1'000'000},
-                                Case{"rtx4090-8-dual-epyc", "random:50000,1", 100'000}}) {
+        for (auto const& one :
+             {Case{"h200-pair", "ring", 100'000}, Case{"dgx-1v", "all-to-all", 100'000},
+              Case{"dgx-2", "all-to-all", 10'000}, Case{"dgx-2", "all-to-all", 100'000},
+              Case{"dgx-2", "all-to-all", 1'000'000}, Case{"dgx-2", "random:500000,1", 1'000'000},
+              Case{"rtx4090-8-dual-epyc", "random:50000,1", 100'000}, Case{"azure-ndv5", "random:12500,1", 25'000, 16},
+              Case{"azure-ndv5", "random:25000,1", 50'000, 32}, Case{"azure-ndv5", "random:50000,1", 100'000, 64},
+              Case{"azure-ndv5", "random:100000,1", 200'000, 128}}) {
             report.rows.push_back(run(one));
         }
         if (argc > 1) {

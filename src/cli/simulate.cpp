@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <peerlane/cluster.hpp>
 #include <peerlane/error.hpp>
 #include <peerlane/simulation.hpp>
 #include <peerlane/units.hpp>
@@ -16,6 +17,7 @@ namespace peerlane::cli {
 namespace {
 
 constexpr std::uint64_t most_phases = 10'000;
+constexpr std::uint64_t most_nodes = 1024;
 
 struct Asked {
     std::string pattern;  ///< empty: a table
@@ -24,6 +26,7 @@ struct Asked {
     std::vector<Strategy> strategies{};
     std::string trace;
     int place = 0;  ///< 0: no ranking of sets
+    int nodes = 0;  ///< 0: one machine; else so many of them, joined by their network adapters
 };
 
 std::vector<Strategy> strategies_of(const std::string& words) {
@@ -89,6 +92,12 @@ Asked understand_asked(const Given& given) {
         asked.place = static_cast<int>(whole_number("--place", given.one("--place").value_or(""), 2, 16));
         if (asked.strategies.size() > 1 || !asked.trace.empty()) {
             throw UsageError("--place ranks sets of devices: it goes with one --strategy and without --trace");
+        }
+    }
+    if (given.has("--nodes")) {
+        asked.nodes = static_cast<int>(whole_number("--nodes", given.one("--nodes").value_or(""), 1, most_nodes));
+        if (asked.place != 0 || asked.strategies != std::vector{Strategy::driver}) {
+            throw UsageError("--nodes goes with --strategy driver and without --place");
         }
     }
     if (!asked.trace.empty() && asked.strategies.size() > 1) {
@@ -199,13 +208,48 @@ Status simulate_flows(Context& context, const Target& target, const SimulatedMac
     return all_good ? good : broken;
 }
 
+/// The same for many equal machines.
+Status simulate_nodes(Context& context, const Target& target, const SimulatedMachine& machine, const Asked& asked) {
+    if (!context.globals.faults.empty() || !context.globals.devices.empty()) {
+        throw UsageError("--nodes: --fault and -i have no meaning for many machines");
+    }
+    auto const all = cluster_devices(machine.machine(), asked.nodes);
+    std::vector<int> devices;
+    for (auto const& device : all.devices) {
+        devices.push_back(device.id);
+    }
+    auto const flows = flows_of(asked, all, devices);
+    std::optional<SaveFile> trace;
+    if (!asked.trace.empty()) {
+        trace.emplace(asked.trace);
+    }
+    context.out.progress("simulating");
+    std::vector<Simulation> const simulations{simulate_cluster(machine, asked.nodes, flows)};
+    context.out.progress("");
+    auto const traffic = traffic_words(asked, flows);
+    auto const markdown = context.globals.format == Format::markdown;
+    auto const json = context.globals.format == Format::json;
+    show(context,
+         json ? std::string()
+              : opening(target) +
+                    fmt::format("{} such nodes, {} devices, joined by their network adapters.\n", asked.nodes,
+                                devices.size()) +
+                    (markdown ? "\n" : "") + traffic + ".\n\n" + simulation_text(simulations, markdown),
+         json || context.out.saving() ? simulation_json(simulations, traffic) : std::string());
+    if (trace) {
+        trace->write(simulation_trace(simulations.front()));
+    }
+    return simulations.front().complete() ? good : broken;
+}
+
 Status run(Context& context) {
     auto const asked = understand_asked(context.given);
     auto const target = open_target(context.globals);
     auto const machine = machine_of(target);
     try {
-        return asked.place != 0 ? rank(context, target, machine, asked)
-                                : simulate_flows(context, target, machine, asked);
+        return asked.nodes != 0   ? simulate_nodes(context, target, machine, asked)
+               : asked.place != 0 ? rank(context, target, machine, asked)
+                                  : simulate_flows(context, target, machine, asked);
     } catch (const std::invalid_argument& error) {
         throw UsageError(error.what());
     }
@@ -214,21 +258,23 @@ Status run(Context& context) {
 }  // namespace
 
 Command simulate_command() {
-    return {"simulate",
-            "how long concurrent transfers take on a machine, which link limits them, what other ways would give",
-            {},
-            {{"--pattern", "P",
-              "what moves: pair:A:B, one-to-all:A, all-to-one:A, shift:D, ring, halo, all-to-all, permutation:SEED, "
-              "random:N,SEED, host-to-all, all-to-host"},
-             {"--csv", "FILE", "what moves, as a table of src,dst,bytes,start; - is standard input"},
-             {"--bytes", "N", "size of each flow of a pattern"},
-             {"--start", "TIME", "each flow is submitted so much later than the one before"},
-             {"--phases", "N", "the pattern N times, each time when the one before is done"},
-             {"--strategy", "S", "driver, library, peerlane; several with commas are compared"},
-             {"--trace", "FILE", "writes what happened for Perfetto and chrome://tracing"},
-             {"--place", "N", "ranks all sets of N devices by how long the pattern takes among them"}},
-            {Format::table, Format::json, Format::markdown},
-            run};
+    return {
+        "simulate",
+        "how long concurrent transfers take on a machine, which link limits them, what other ways would give",
+        {},
+        {{"--pattern", "P",
+          "what moves: pair:A:B, one-to-all:A, all-to-one:A, shift:D, ring, halo, all-to-all, permutation:SEED, "
+          "random:N,SEED, host-to-all, all-to-host"},
+         {"--csv", "FILE", "what moves, as a table of src,dst,bytes,start; - is standard input"},
+         {"--bytes", "N", "size of each flow of a pattern"},
+         {"--start", "TIME", "each flow is submitted so much later than the one before"},
+         {"--phases", "N", "the pattern N times, each time when the one before is done"},
+         {"--strategy", "S", "driver, library, peerlane; several with commas are compared"},
+         {"--trace", "FILE", "writes what happened for Perfetto and chrome://tracing"},
+         {"--nodes", "N", "N such machines, joined by their network adapters; devices are numbered node after node"},
+         {"--place", "N", "ranks all sets of N devices by how long the pattern takes among them"}},
+        {Format::table, Format::json, Format::markdown},
+        run};
 }
 
 }  // namespace peerlane::cli

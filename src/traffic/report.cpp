@@ -57,11 +57,16 @@ std::string arrow(const Flow& flow) {
                        flow.dst.is_device() ? std::to_string(flow.dst.index) : to_string(flow.dst));
 }
 
-std::string links_in_words(const std::vector<std::string>& links) {
+/// The bottleneck is named already; others as loaded are told by their number.
+std::string together(const std::vector<std::string>& links) {
     auto const more = links.size() - 1;
-    return more == 0 ? links.front()
-                     : fmt::format("{} and {} as loaded", links.front(),
-                                   more == 1 ? "one link" : fmt::format("{} links", more));
+    return more == 0   ? std::string()
+           : more == 1 ? std::string(" together with the other link that is as loaded")
+                       : fmt::format(" together with the other {} links that are as loaded", more);
+}
+
+std::string time_text(double seconds) {
+    return seconds == 0 ? "0" : seconds_text(seconds);
 }
 
 std::string bottleneck_words(const Simulation& simulation) {
@@ -74,8 +79,8 @@ std::string bottleneck_words(const Simulation& simulation) {
     auto text = fmt::format("Bottleneck: {}, {} busy", simulation.bottleneck, percent(busiest->utilization));
     if (auto const& relief = simulation.relief) {
         text += relief->gain > 1.005
-                    ? fmt::format("; twice as fast ({}), it would all take {}, {:.2f} times faster",
-                                  links_in_words(relief->links), seconds_text(relief->makespan_s), relief->gain)
+                    ? fmt::format("; twice as fast{}, it would all take {}, {:.2f} times faster",
+                                  together(relief->links), time_text(relief->makespan_s), relief->gain)
                     : fmt::format(
                           "; twice as fast, it would all take as long: copy engines, the rate of single copies "
                           "or their number limit this");
@@ -113,7 +118,7 @@ std::string slowest(const Simulation& simulation, bool markdown) {
     Rows rows{{shown == order.size() ? "flow" : "last flows", "size", "submitted", "ends", "GB/s"}};
     for (std::size_t i = 0; i < shown; ++i) {
         auto const& result = simulation.flows[order[i]];
-        rows.push_back({arrow(result.flow), size_text(result.flow.bytes), seconds_text(result.start_s),
+        rows.push_back({arrow(result.flow), size_text(result.flow.bytes), time_text(result.start_s),
                         result.end_s ? seconds_text(*result.end_s) : "never",
                         result.gbs() ? gbs_text(*result.gbs()) : "-"});
     }
@@ -145,7 +150,8 @@ std::string joined(const std::vector<int>& devices, const Machine& machine) {
             }
         }
     }
-    std::sort(counts.begin(), counts.end(), [](auto& a, auto& b) { return a.second > b.second; });
+    std::sort(counts.begin(), counts.end(),
+              [](auto& a, auto& b) { return a.second != b.second ? a.second > b.second : a.first < b.first; });
     std::string text;
     for (auto const& [word, count] : counts) {
         text += fmt::format("{}{} pair{} {}", text.empty() ? "" : ", ", count, count == 1 ? "" : "s", word);
@@ -210,8 +216,9 @@ std::string placement_text(const std::vector<Placement>& ranked, const Machine& 
                                 joined(placement->devices, machine), placement->bottleneck,
                                 percent(placement->utilization));
         }
-        text +=
-            fmt::format("The best set is {:.2f} times faster than the worst.\n", worst.makespan_s / best.makespan_s);
+        auto const gain = worst.makespan_s / best.makespan_s;
+        text += gain < 1.01 ? std::string("The best set is less than 1 % faster than the worst.\n")
+                            : fmt::format("The best set is {:.2f} times faster than the worst.\n", gain);
     }
     Rows rows{{"devices", "takes", "GB/s", "joined by"}};
     auto const add = [&](std::size_t i) {

@@ -360,24 +360,8 @@ std::vector<std::string> link_names(const sim::Truth& truth) {
         auto const& link = graph.links[i];
         names[i] = fmt::format("{}>{}", graph.nodes[at(link.from)].name, graph.nodes[at(link.to)].name);
     }
-    for (std::size_t d = 0; d < net.local.size(); ++d) {
-        names[at(net.local[d])] = fmt::format("memory of gpu{}", d);
-    }
-    for (auto const& [numa, link] : net.numa_memory) {
-        names[at(link)] = fmt::format("memory of host:{}", numa);
-    }
-    if (net.host_duplex) {
-        names[at(*net.host_duplex)] = "all host legs together";
-    }
-    if (net.staged_total) {
-        names[at(*net.staged_total)] = "all copies that the driver stages";
-    }
-    auto const port = [&](int node) { return graph.nodes[at(node)].name; };
-    for (auto const& [node, link] : net.writes_out) {
-        names[at(link)] = fmt::format("writes from {} to other ports", port(node));
-    }
-    for (auto const& [node, link] : net.reads_in) {
-        names[at(link)] = fmt::format("reads into {} from other ports", port(node));
+    for (auto const& [limit, name] : net.limit_names) {
+        names[at(limit)] = name;
     }
     std::set<std::string> taken;
     for (std::size_t i = 0; i < names.size(); ++i) {
