@@ -25,6 +25,8 @@ def h200_pair():
         "from_device_gbs": figure(55.3, "device to host alone; " + H200_FACTS, ["large copies"]),
         "staged_by_driver_gbs": figure(37.2, "h100-8: P2P off, 36.3 to 38.1"),
         "pageable_gbs": figure(7.0, "copies from pageable memory; " + H200_FACTS, ["large copies"]),
+        "pull_ramp_gbs": figure(203.0, "kernel pull with few requests under way (8 blocks); " + H200_FACTS, ["large copies"]),
+        "local_gbs": figure(4416.0, "0.92 of the 4.8 TB/s of the vendor's data sheet; the part chosen on reads 4096 bytes apart", ["strides"]),
         "copy_engines": figure(3, "device attribute; " + H200_FACTS),
         "multiprocessors": figure(132, "vendor's data sheet"),
     }
@@ -72,7 +74,7 @@ def v100_partial_mesh():
         "nvlink_efficiency": figure(0.9398, "dgx-1v: 96.91 GB/s both ways over two links of 25.78"),
         "root_crossing_gbs": figure(9.79, "pairs 0-3 and 1-2 of the uni matrix, over PCIe", ["uni on write: pcie"]),
         "staged_by_driver_gbs": figure(11.05, "dgx-2: P2P-off matrix, pairs that share no uplink"),
-        "host_port_duplex": figure(0.765, "dgx-2: 9.4 of 12.3 GB/s a direction where both legs share an uplink"),
+        "host_port_duplex": figure(0.769, "dgx-2: mean 9.45 of 12.29 GB/s a direction where both legs share an uplink"),
     }
     return m
 

@@ -17,16 +17,17 @@ namespace peerlane {
 
 /// One access that a kernel makes to memory. The simulator carries it out: mapping rules, faults and time apply.
 struct MemoryStep {
-    enum class Kind : std::uint8_t { load, store, copy, fill, check, fetch_add, signal, wait };
+    enum class Kind : std::uint8_t { load, store, copy, fill, check, read, fetch_add, signal, wait };
     Kind kind = Kind::load;
     Address to = Address::null;    ///< written (store, copy, fill, fetch_add, signal)
-    Address from = Address::null;  ///< read (load, copy, check, wait)
+    Address from = Address::null;  ///< read (load, copy, check, read, wait)
     std::uint64_t bytes = 0;       ///< of the range; 1, 2, 4 or 8 for load and store; 4 for fetch_add and wait
     std::uint64_t value = 0;       ///< stored, added, or waited for (at least)
     Pattern pattern{};             ///< fill, check
     Pattern poison{};              ///< check
     unsigned width = 16;           ///< bytes one thread moves per access
     double budget_s = 0;           ///< wait: gives up after this long
+    std::uint64_t stride = 0;      ///< read: from one word of `width` bytes to the next
 };
 
 struct StepAnswer {
@@ -122,6 +123,9 @@ inline MemoryStep store(Address to, std::uint64_t value, unsigned bytes) {
 }
 inline MemoryStep copy(Address to, Address from, std::uint64_t bytes, unsigned width = 16) {
     return {MemoryStep::Kind::copy, to, from, bytes, 0, {}, {}, width};
+}
+inline MemoryStep read(Address from, std::uint64_t bytes, std::uint64_t stride, unsigned width) {
+    return {MemoryStep::Kind::read, {}, from, bytes, 0, {}, {}, width, 0, stride};
 }
 inline MemoryStep fill(Address to, std::uint64_t bytes, Pattern pattern, unsigned width = 16) {
     return {MemoryStep::Kind::fill, to, {}, bytes, 0, pattern, {}, width};

@@ -48,7 +48,8 @@ std::string odd_cell(const std::string& machine, const std::string& key, int a, 
         return "the source reads 38.3 one way and 48.3 the other over the same links";
     }
     if (machine == "dgx-2" && key == "uni off" && a == 9 && b == 1) {
-        return "a single run: every other source, its neighbour on the switch too, reaches 10.6 to 11.1 into that "
+        return "our own exclusion (counted, it would be 14.3 % off): a single run; every other source, its neighbour "
+               "on the switch too, reaches 10.6 to 11.1 into that "
                "device";
     }
     if (machine == "pex890xx-8" && key == "bi on" && a / 4 != b / 4) {

@@ -270,6 +270,7 @@ std::vector<trace::Step> Observer::steps_of(const Kernel& kernel, const void* ar
         switch (step->kind) {
             case MemoryStep::Kind::load:
             case MemoryStep::Kind::check:
+            case MemoryStep::Kind::read:
                 access(trace::Step::Kind::read, step->from, step->bytes);
                 break;
             case MemoryStep::Kind::store:

@@ -182,6 +182,10 @@ void visit(Figures& f, Visit&& on) {
     PEERLANE_FIGURE(local_fixed_s);
     PEERLANE_FIGURE(staged_fixed_s);
     PEERLANE_FIGURE(kernel_fixed_s);
+    PEERLANE_FIGURE(kernel_start_s);
+    PEERLANE_FIGURE(loaded_load_s);
+    PEERLANE_FIGURE(cache_bytes);
+    PEERLANE_FIGURE(pull_ramp_gbs);
     PEERLANE_FIGURE(start_latency_s);
     PEERLANE_FIGURE(event_latency_s);
     PEERLANE_FIGURE(remote_load_s);
@@ -189,7 +193,9 @@ void visit(Figures& f, Visit&& on) {
     PEERLANE_FIGURE(fetch_add_s);
     PEERLANE_FIGURE(flag_s);
     PEERLANE_FIGURE(copy_call_s);
+    PEERLANE_FIGURE(plain_copy_call_s);
     PEERLANE_FIGURE(batch_copy_s);
+    PEERLANE_FIGURE(batch_growth_s);
     PEERLANE_FIGURE(launch_call_s);
     PEERLANE_FIGURE(graph_launch_call_s);
     PEERLANE_FIGURE(small_call_s);
@@ -239,6 +245,8 @@ Figures read_figures(std::string_view machine_json, const std::string& file) {
         }
     };
     above_zero({figures.pcie_efficiency,
+                figures.loaded_load_s,
+                figures.pull_ramp_gbs,
                 figures.nvlink_efficiency,
                 figures.xgmi_efficiency,
                 figures.interconnect_efficiency,

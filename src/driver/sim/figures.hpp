@@ -57,6 +57,7 @@ struct Figures {
     double local_gbs = 3300;                  ///< device memory, read plus write
     std::optional<double> host_memory_gbs{};  ///< of a NUMA node, read plus write; empty: from its channels
     std::optional<double> peer_copy_gbs{};    ///< most that one copy engine moves to or from a peer
+    std::optional<double> pull_ramp_gbs{};    ///< over a fabric, of the first MiB of a pulled copy
     std::optional<double> peer_pull_gbs{};    ///< the same, pulled; peer_copy_gbs when empty
     double kernel_store_efficiency = 0.934;   ///< of the copy engine's rate over the same links: smaller packets
     double kernel_load_efficiency = 0.945;
@@ -75,20 +76,25 @@ struct Figures {
     // Fixed times on the device.
     double push_fixed_s = 2.2e-6;  ///< engine time of a copy before its first byte, next one queued behind
     double pull_fixed_s = 6.2e-6;
-    double host_leg_fixed_s = 3.7e-6;
+    double host_leg_fixed_s = 4.45e-6;  ///< 9.2 us a chunk of 256 KiB less its bytes (h200-pair)
     double local_fixed_s = 1.6e-6;
     double staged_fixed_s = 12e-6;
-    double kernel_fixed_s = 2.0e-6;
+    double kernel_fixed_s = 0.6e-6;
+    double kernel_start_s = 1.0e-6;   ///< from the end of the call to the start on an idle device
     double start_latency_s = 3.3e-6;  ///< from the end of the call to the start on an idle device
     double event_latency_s = 1.0e-6;  ///< from an event to a stream of another device that waits for it
     double remote_load_s = 860e-9;    ///< dependent load
     double local_load_s = 149e-9;
+    double loaded_load_s = 643e-9;  ///< the same while all threads load
+    double cache_bytes = 50e6;      ///< of the device
     double fetch_add_s = 844e-9;
     double flag_s = 1.2e-6;  ///< a store seen by a poller on the other side
 
     // Host costs of calls.
     double copy_call_s = 2.7e-6;
-    double batch_copy_s = 1.0e-6;  ///< each copy of a batch call
+    double plain_copy_call_s = 2.5e-6;  ///< the call that names no devices
+    double batch_copy_s = 0.68e-6;      ///< each copy of a batch call ...
+    double batch_growth_s = 2e-11;      ///< ... and so much more for each copy that the call has
     double launch_call_s = 4.3e-6;
     double graph_launch_call_s = 6.0e-6;
     double small_call_s = 0.5e-6;  ///< record, wait, write value

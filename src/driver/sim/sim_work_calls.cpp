@@ -73,7 +73,9 @@ void SimDriver::enqueue(StreamView view, Op op, double cost, const char* call) {
         check_alive();
     }
     op.stream = key;
-    on.tail = engine_.submit(std::move(op), dependencies(on, key), clock() + engine_.truth().figures.start_latency_s);
+    auto const& figures = engine_.truth().figures;
+    auto const start = op.kind == Op::Kind::kernel ? figures.kernel_start_s : figures.start_latency_s;
+    on.tail = engine_.submit(std::move(op), dependencies(on, key), clock() + start);
     changed_.notify_all();
 }
 
@@ -112,7 +114,9 @@ void SimDriver::copy(StreamView stream, const CopyRequest& request) {
     Op op;
     op.kind = Op::Kind::copy;
     op.copy = request;
-    enqueue(stream, std::move(op), engine_.truth().figures.copy_call_s, "copy");
+    auto const& figures = engine_.truth().figures;
+    enqueue(stream, std::move(op), request.api == CopyApi::peer ? figures.copy_call_s : figures.plain_copy_call_s,
+            "copy");
 }
 
 void SimDriver::copy_batch(StreamView stream, std::span<const CopyRequest> requests) {
@@ -139,7 +143,7 @@ void SimDriver::copy_batch(StreamView stream, std::span<const CopyRequest> reque
         op.device = on.device;
         op.context = on.context;
         op.stream = key;
-        charge(figures.batch_copy_s);
+        charge(figures.batch_copy_s + figures.batch_growth_s * static_cast<double>(requests.size()));
         all.push_back(engine_.submit(std::move(op), first, clock() + figures.start_latency_s));
     }
     Op end;

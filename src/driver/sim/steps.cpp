@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "driver/sim/granularity.hpp"
 #include "driver/sim/live.hpp"
 
 namespace peerlane::sim {
@@ -17,10 +18,10 @@ bool writes(Kind kind) {
            kind == Kind::signal;
 }
 bool reads(Kind kind) {
-    return kind == Kind::load || kind == Kind::copy || kind == Kind::check || kind == Kind::wait;
+    return kind == Kind::load || kind == Kind::copy || kind == Kind::check || kind == Kind::read || kind == Kind::wait;
 }
 bool moves_range(Kind kind) {
-    return kind == Kind::copy || kind == Kind::fill || kind == Kind::check;
+    return kind == Kind::copy || kind == Kind::fill || kind == Kind::check || kind == Kind::read;
 }
 
 }  // namespace
@@ -127,6 +128,13 @@ void Engine::begin_step(Live& live) {
     }
     auto const& figures = truth_.figures;
     live.left_bytes = step.bytes;
+    if (step.kind == Kind::read) {
+        auto const ctas = live.op.shape.ctas;  // 0: as many threads as fit
+        auto const threads = ctas == 0 ? 1e9 : static_cast<double>(ctas) * live.op.shape.threads;
+        auto const cost = granularity(step, remote, threads, figures);
+        live.left_bytes = static_cast<std::uint64_t>(cost.moved_bytes);
+        live.way.cap = std::min(live.way.cap, cost.most);
+    }
     auto fixed = live.way.fixed_s;
     if (!moves_range(step.kind)) {
         fixed += step.kind == Kind::fetch_add ? figures.fetch_add_s
@@ -208,6 +216,8 @@ void Engine::finish_step(Live& live) {
             write_bytes(live.way, *to, step.to, 4, {{0, 4, Content::of(&sum, 4)}});
             break;
         }
+        case Kind::read:
+            break;
         case Kind::wait:
             answer.value = flag_value(step.from).value_or(0);
             break;

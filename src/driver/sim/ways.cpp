@@ -14,6 +14,8 @@ std::size_t at(int index) {
     return static_cast<std::size_t>(index);
 }
 
+constexpr double pull_ramp_bytes = 1 << 20;
+
 /// Over NVLink a request of 16 bytes goes back for every 128 bytes that are read.
 constexpr double request_part = 0.125;
 
@@ -150,6 +152,11 @@ Engine::Way Engine::copy_way(const Live& live, const Block& to, const Block& fro
     way.cap = std::min(way.cap, net.peer[at(source)][at(destination)].limit);
     way.cap = peer_cap(source, destination, way.cap);
     way.fixed_s = (pushed ? figures.push_fixed_s : figures.pull_fixed_s) + truth_.extra_latency(source, destination);
+    if (!pushed && figures.pull_ramp_gbs && !net.peer[at(source)][at(destination)].over_pcie) {
+        // The requests of a pull come one behind the other before the answers fill the links.
+        auto const first = std::min(static_cast<double>(bytes), pull_ramp_bytes);
+        way.fixed_s += std::max(0.0, first / (*figures.pull_ramp_gbs * giga) - first / way.cap);
+    }
     auto const accessor = pushed ? (issuer == source ? source : issuer) : issuer;
     auto const owner = pushed ? destination : source;
     way.fault = truth_.fault(pushed ? Fault::What::push : Fault::What::pull, accessor, owner, bytes);

@@ -12,6 +12,7 @@
 #include "kernels/copy.cu"
 #include "kernels/fill.cu"
 #include "kernels/token.cu"
+#include "kernels/touch.cu"
 
 namespace peerlane::cuda {
 namespace {
@@ -153,6 +154,23 @@ TEST(DeviceCode, PicksCtasBySizeUpToTheDevice) {
     EXPECT_EQ(picked(512 * 64 + 1, 0), 2U);
     EXPECT_EQ(picked(std::size_t{16} << 20, 0), 132U);
     EXPECT_EQ(picked(1000, 7), 7U);
+}
+
+TEST(DeviceCodeTouch, ReadsOnlyWithinTheRangeAndRefusesWhatIsNotAligned) {
+    for (auto const& shape : shapes) {
+        for (auto const width : widths) {
+            for (auto const bytes : sizes) {
+                Range from(0, bytes);  // a sanitizer sees a read beyond its end
+                TouchArguments const arguments{from.address(), bytes, 2 * width, 3, width};
+                EXPECT_EQ(device_code_touch.launch({nullptr, 2, shape}, &arguments), cudaSuccess);
+            }
+            Range from(0, 64);
+            for (auto const& [at, stride] : {std::pair(1U, 2 * width), std::pair(0U, width + 1), std::pair(0U, 0U)}) {
+                TouchArguments const arguments{from.address() + at, 32, stride, 1, width};
+                EXPECT_EQ(device_code_touch.launch({nullptr, 2, shape}, &arguments), cudaErrorInvalidValue);
+            }
+        }
+    }
 }
 
 TEST(DeviceCodeAdd, EveryLaneAddsOnceInEveryRoundWhateverTheShape) {
