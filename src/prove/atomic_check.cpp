@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t lanes = 256;
 /// About 100 us of adds on a real device, against some 10 us from one launch to the other: the two sides do overlap.
-constexpr std::uint32_t rounds = 128;
+constexpr std::uint32_t most_rounds = 128;
 
 class Counting {
   public:
@@ -23,10 +23,15 @@ class Counting {
     void run() {
         patch_.poison();
         follow(run_.step.accessor, run_.step.owner);
+        auto& timed = bench_.side(run_.step.accessor);
+        bench_.driver().record(timed.start.view(), timed.stream.view());
         add(run_.step.accessor, 1, 1);
+        bench_.driver().record(timed.end.view(), timed.stream.view());
         if (!holds(1)) {
             return;
         }
+        auto const one_s = bench_.driver().elapsed(timed.start.view(), timed.end.view());
+        auto const rounds = rounds_within(run_.limits.seconds_per_size / 4, one_s, most_rounds);
         patch_.poison();
         follow(run_.step.accessor, run_.step.owner);
         add(run_.step.accessor, lanes, rounds);

@@ -14,7 +14,7 @@
 namespace peerlane::prove {
 namespace {
 
-constexpr std::uint32_t rounds = 64;
+constexpr std::uint32_t most_rounds = 64;
 constexpr std::uint32_t unanswered = ~std::uint32_t{0};
 
 /// Both flags lie in the owner's memory: the accessor stores to one and polls the other, the owner works in place. So
@@ -29,25 +29,34 @@ class HandOver {
           budget_s_(run.limits.seconds_per_size / 4),
           first_(std::max(patch_.before(to_owner), patch_.before(to_accessor)) + 1) {}
 
+    /// Once, which tells how long it takes; then as often as there is time.
     void run() {
+        auto const one_s = hand_over(1);
+        if (run_.result.result == Result::ok) {
+            run_.result.at_bytes = 4;
+            auto const rounds = rounds_within(run_.limits.seconds_per_size / 4, one_s, most_rounds);
+            run_.result.seconds = hand_over(rounds) / rounds;
+        }
+    }
+
+  private:
+    /// How long it took.
+    double hand_over(std::uint32_t rounds) {
         auto const [accessor, owner] = std::pair(run_.step.accessor, run_.step.owner);
         patch_.poison();
         bench_.wait(owner);
         auto& timed = bench_.side(accessor);
         auto& driver = bench_.driver();
-        launch(owner, 1, to_owner, to_accessor, false);
+        launch(owner, 1, to_owner, to_accessor, false, rounds);
         driver.record(timed.start.view(), timed.stream.view());
-        launch(accessor, 0, to_accessor, to_owner, true);
+        launch(accessor, 0, to_accessor, to_owner, true, rounds);
         driver.record(timed.end.view(), timed.stream.view());
         bench_.wait(accessor);
         bench_.wait(owner);
-        judge(outcome(0), outcome(1));
-        if (run_.result.result == Result::ok) {
-            run_.result.seconds = driver.elapsed(timed.start.view(), timed.end.view()) / rounds;
-        }
+        judge(outcome(0), outcome(1), rounds);
+        return driver.elapsed(timed.start.view(), timed.end.view());
     }
 
-  private:
     static constexpr auto to_owner = Patch::first, to_accessor = Patch::second;
 
     [[nodiscard]] Address slot(std::uint64_t number) const { return bench_.pinned() + number * 64; }
@@ -58,7 +67,8 @@ class HandOver {
         return found;
     }
 
-    void launch(int device, std::uint64_t number, std::uint64_t waited_for, std::uint64_t signalled, bool starts) {
+    void launch(int device, std::uint64_t number, std::uint64_t waited_for, std::uint64_t signalled, bool starts,
+                std::uint32_t rounds) {
         TokenOutcome const none{unanswered, unanswered};
         bench_.driver().write_host(slot(number), &none, sizeof none);
         TokenArguments const arguments{patch_.address(waited_for),
@@ -71,7 +81,7 @@ class HandOver {
         bench_.driver().launch(bench_.side(device).stream.view(), token_kernel, &arguments);
     }
 
-    void judge(TokenOutcome accessor, TokenOutcome owner) {
+    void judge(TokenOutcome accessor, TokenOutcome owner, std::uint32_t rounds) {
         auto const owner_lacks = owner.met < rounds;
         auto const met = owner_lacks ? owner.met : rounds;
         auto const seen = patch_.look();

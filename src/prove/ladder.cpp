@@ -58,6 +58,13 @@ CheckResult answer(Result result, std::string reason) {
     return check;
 }
 
+std::uint32_t rounds_within(double seconds, double one_s, std::uint32_t most) {
+    if (one_s <= 0 || seconds / one_s >= most) {
+        return most;
+    }
+    return std::max(1u, static_cast<std::uint32_t>(seconds / one_s));
+}
+
 CheckResult Prober::run(const ProbeStep& step, const Limits& limits) {
     CheckResult result;
     auto const function = function_of(step);

@@ -29,6 +29,10 @@ bool kernels_may_reach(Run& run);
 /// and that proves nothing; the result then says so.
 bool copies_go_direct(Run& run);
 
+/// As many rounds as fit into that time when one takes `one_s`, at least 1, at most `most`: a path may take
+/// milliseconds for what another does in less than one microsecond.
+std::uint32_t rounds_within(double seconds, double one_s, std::uint32_t most);
+
 /// The checks. Each may throw TimeUp, NotTried and Error.
 void check_claim(Run& run);
 void check_map(Run& run);

@@ -14,7 +14,7 @@ namespace {
 /// Below this a rate says more about the call than about the path.
 constexpr std::uint64_t rated_from_bytes = 64 * KiB;
 
-/// Ways in which one size is tried. Kernels start anywhere and access in several widths.
+/// Ways in which one size is tried: starts that are aligned and that are not; kernels access in several widths.
 struct Variant {
     unsigned width;
     std::uint64_t from_start, to_start;
@@ -22,8 +22,15 @@ struct Variant {
 
 std::span<const Variant> variants_of(Way way, std::uint64_t bytes) {
     static constexpr std::array<Variant, 4> all{{{16, 0, 0}, {16, 3, 5}, {8, 0, 8}, {4, 12, 4}}};
-    auto const count = way != Way::kernel ? 1 : bytes <= MiB ? all.size() : 2;
-    return std::span(all).first(count);
+    switch (way) {
+        case Way::through_host:
+            return std::span(all).first(1);
+        case Way::copy_engine:
+            return std::span(all).first(2);
+        case Way::kernel:
+            break;
+    }
+    return std::span(all).first(bytes <= MiB ? all.size() : 2);
 }
 
 /// True when something is wrong, which the result then tells.

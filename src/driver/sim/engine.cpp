@@ -236,7 +236,7 @@ void Engine::begin_copy(Live& live) {
     if (direct) {
         live.between = {from->place.index, to->place.index};
     }
-    if (!link_up(live)) {
+    if (!link_up(live) || !host_path_works(live, *to, *from)) {
         return;
     }
     if (live.way.fault != nullptr && !passes(live, live.way.fault, live.way.mirror_accessor, -1)) {

@@ -132,6 +132,9 @@ class Engine {
     /// False when the link that the transfer needs is down, which ends it; one that goes down later cuts it then.
     bool link_up(Live& live);
     void cut_off(Live& live);
+    /// Bytes of one device on their way to another through host memory: false when a fault of that path ends or holds
+    /// the second leg. What else such a fault does to the bytes is done when they arrive.
+    bool host_path_works(Live& live, const Block& to, const Block& from);
     void limit_together();
     [[nodiscard]] const Fault* link_fault(const Live& live) const;
     void resolve_flows();

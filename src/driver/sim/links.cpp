@@ -39,6 +39,32 @@ void Engine::cut_off(Live& live) {
     }
 }
 
+bool Engine::host_path_works(Live& live, const Block& to, const Block& from) {
+    if (!to.place.is_device() || !from.place.is_host()) {
+        return true;
+    }
+    auto const& copy = live.op.copy;
+    for (auto const& stretch : from.contents.read(copy.from.address - from.base, copy.bytes)) {
+        auto const via = static_cast<int>(stretch.content.via);
+        if (via < 0 || via == to.place.index) {
+            continue;
+        }
+        auto const* const fault = truth_.fault(Fault::What::host, via, to.place.index, copy.bytes);
+        if (fault == nullptr) {
+            return true;
+        }
+        if (fault->effect == Fault::Effect::scale) {
+            auto cap = live.way.cap;
+            for (auto const& use : live.way.uses) {
+                cap = std::min(cap, truth_.network.capacity[static_cast<std::size_t>(use.link)] / use.weight);
+            }
+            live.way.cap = cap * fault->number;
+        }
+        return passes(live, fault, via, to.place.index);
+    }
+    return true;
+}
+
 void Engine::limit_together() {
     std::set<std::pair<int, int>> moving;
     auto const* collapse = static_cast<const Fault*>(nullptr);

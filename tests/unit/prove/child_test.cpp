@@ -101,6 +101,16 @@ TEST(ChildHost, AHangIsEndedInItsBoundAndTheRestIsJudged) {
     EXPECT_EQ(left_over(), 0);
 }
 
+TEST(ChildHost, ADeviceThatStaysBusyGetsNothingMore) {
+    auto const done = run(helper({"--fault", "store:0:1=hang", "--fault", "wedge:1"}));
+    EXPECT_EQ(of(done, 0, 1, Check::store).result, Result::hang);
+    for (auto const check : {Check::claim, Check::push, Check::load}) {
+        EXPECT_EQ(of(done, 1, 0, check).result, Result::skipped);
+        EXPECT_EQ(of(done, 1, 0, check).reason, "device 1 is still busy with what 0:1 store left running");
+    }
+    EXPECT_EQ(left_over(), 0);
+}
+
 TEST(ChildHost, StoppedFromOutsideEndsTheStepAtOnceAndLeavesNoProcess) {
     auto options = helper({"--test-hang-at", "0:1 push", "--test-ignore-term"});
     bool stop = false;

@@ -222,6 +222,25 @@ TEST(Table, AThirdOfThePushRateIsPulledInstead) {
     EXPECT_EQ(verdicts.route(1, 0)->issuer, 1);
 }
 
+prove::ProveOptions everything() {
+    auto options = all_checks_of_it();
+    options.sizes.assign(prove::full_sizes.begin(), prove::full_sizes.end());
+    options.ways = true;
+    options.groups = true;
+    return options;
+}
+
+TEST(Table, SixteenDevicesWholeLadder) {
+    auto const verdicts = prove_with(machine_of(16, PathClass::nv), {}, everything()).verdicts;
+    EXPECT_EQ(complaints(verdicts), Lines{});
+    EXPECT_EQ(verdicts.status, Status::healthy);
+    EXPECT_EQ(verdicts.pairs.size(), 240u);
+    EXPECT_EQ(verdicts.groups.size(), 2u * (16 + 16 + 1 + 1));
+    for (auto const& group : verdicts.groups) {
+        EXPECT_EQ(group.result, Result::ok) << group.name << " " << group.reason;
+    }
+}
+
 // A boot console that shifts one window: tinygrad/open-gpu-kernel-modules#49, #48
 TEST(Table, B19OneDirectionCorrupt) {
     auto const verdicts =
