@@ -32,6 +32,12 @@ std::vector<std::optional<double>> row_cells(const Source& source, const Line& l
     return cells;
 }
 
+/// Digits after the point. A table has equally many in every cell, so a row that ends in fewer was cut.
+std::size_t decimals(std::string_view number) {
+    auto const point = number.find('.');
+    return point == std::string_view::npos ? 0 : number.size() - point - 1;
+}
+
 }  // namespace
 
 std::optional<double> NumberMatrix::at(int row, int column) const {
@@ -67,9 +73,22 @@ NumberMatrix read_matrix(const Source& source, const std::vector<Line>& lines, s
         if (lines[at].text.size() > longest_row) {
             refuse(source, lines[at].number, "this line is too long for a row of numbers");
         }
-        auto const parts = words(lines[at].text);
+        auto parts = words(lines[at].text);
         if (parts.empty()) {
-            break;
+            // A paste may have got blank lines between its lines: the table goes on if its next row follows.
+            auto next = at;
+            while (next < lines.size() && lines[next].blank()) {
+                ++next;
+            }
+            if (next == lines.size() || lines[next].text.size() > longest_row) {
+                break;
+            }
+            parts = words(lines[next].text);
+            if (static_cast<int>(parts.size()) != matrix.columns + 1 ||
+                small_number(parts[0]) != static_cast<int>(matrix.rows.size())) {
+                break;
+            }
+            at = next;
         }
         auto const number = small_number(parts[0]);
         if (!number) {
@@ -94,6 +113,11 @@ NumberMatrix read_matrix(const Source& source, const std::vector<Line>& lines, s
         }
         if (static_cast<int>(cells.size()) < matrix.columns && matrix.broken.empty()) {
             matrix.broken = fmt::format("row {} has {} cells of {}", row, cells.size(), matrix.columns);
+            matrix.broken_line = lines[at].number;
+        }
+        bool const numbers = parts.size() > 2 && parse_number(parts[1]) && parse_number(parts.back());
+        if (numbers && matrix.broken.empty() && decimals(parts.back()) < decimals(parts[1])) {
+            matrix.broken = fmt::format("row {} ends in \"{}\", where others have more decimals", row, parts.back());
             matrix.broken_line = lines[at].number;
         }
         matrix.rows.push_back(std::move(cells));

@@ -227,6 +227,10 @@ class NcclXml {
             return made;
         } else {
             made = add_node({NodeKind::other, others_++, fmt::format("pci:{}", name), bus.value_or(""), -1});
+            if (attribute(node, "class").empty()) {
+                ++classless_;
+                classless_line_ = classless_line_ == 0 ? line(node) : classless_line_;
+            }
         }
         add_cable(parent, made, generation, width);
         // What hangs below a device hangs beside it for us: nothing is routed through a GPU.
@@ -366,6 +370,11 @@ class NcclXml {
             }
         }
         auto const first = gpus_.front().line;
+        if (classless_ > 0) {
+            add_notice(machine_, source_, "class-unknown", classless_line_,
+                       fmt::format("{} PCI {} no class and nothing below: GPUs or not, they are left out", classless_,
+                                   classless_ == 1 ? "device has" : "devices have"));
+        }
         if (!no_numa.empty()) {
             add_notice(machine_, source_, "numa-unknown", first,
                        fmt::format("no NUMA node is told for device {}", fmt::join(no_numa, ", ")));
@@ -406,6 +415,7 @@ class NcclXml {
     std::vector<NcclGpu> gpus_;
     std::set<std::string> names_, gpu_buses_, other_hosts_;
     int other_host_line_ = 0;
+    int classless_ = 0, classless_line_ = 0;  ///< leaves without a class
     int bridges_ = 0, nics_ = 0, others_ = 0, unnamed_ = 0;
     bool invented_ = false;
     bool under_host_ = true;  ///< every GPU so far

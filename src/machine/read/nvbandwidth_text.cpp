@@ -34,12 +34,14 @@ struct Run {
     Machine machine;
     std::vector<BenchmarkCase> cases;
     std::string running;  ///< name of the test whose tables follow
+    int asked_at = 0;     ///< its line, until a table or a reason follows
     std::set<std::string> finished;
     std::string first_host;
 
     explicit Run(const Source& s) : source(s), lines(plain_lines(s)) {}
 
     void read();
+    void note_unanswered();
     bool device_line(const Line& line);
     void add_device(const Line& line, int id, std::string_view rest);
     void table(std::size_t& at);
@@ -143,11 +145,21 @@ void Run::sum_line(const Line& line) {
     }
 }
 
+/// A test that neither gave a table nor says why.
+void Run::note_unanswered() {
+    if (asked_at != 0) {
+        add_notice(machine, source, "truncated", asked_at, running + " has no whole table here");
+    }
+    asked_at = 0;
+}
+
 void Run::read() {
     bool repeated = false;
     for (std::size_t at = 0; at < lines.size();) {
         auto const text = trimmed(lines[at].text);
         if (text.substr(0, 8) == "Running ") {
+            note_unanswered();
+            asked_at = lines[at].number;
             running = std::string(trimmed(text.substr(8)));
             while (!running.empty() && running.back() == '.') {
                 running.pop_back();
@@ -157,7 +169,10 @@ void Run::read() {
                 add_notice(machine, source, "two-tables", lines[at].number,
                            running + " comes again; the first is used");
             }
+        } else if (contains_word(text, "error")) {
+            asked_at = 0;  // it says why
         } else if (text.substr(0, 6) == "Waived" && !running.empty()) {
+            asked_at = 0;
             if (running.rfind("device_to_device_", 0) == 0 && !repeated) {
                 cases.push_back({.name = running,
                                  .description = "",
@@ -168,6 +183,7 @@ void Run::read() {
             }
         } else if (is_title(text)) {
             auto const before = cases.size();
+            asked_at = 0;
             table(at);
             if (repeated) {
                 cases.resize(before);
@@ -180,6 +196,7 @@ void Run::read() {
         }
         ++at;
     }
+    note_unanswered();
     for (auto const& c : cases) {
         if (c.name.empty()) {
             add_notice(machine, source, "truncated", c.line,

@@ -178,6 +178,8 @@ void Test::read() {
         auto const& line = lines[at];
         if (line.text.find("pciBusID") != std::string::npos) {
             device_line(line);
+        } else if (line.text.rfind("Device: ", 0) == 0 && small_number(field(line.text, "Device:"))) {
+            add_notice(machine, source, "truncated", line.number, "this device has no address: the line is cut");
         } else if (line.text.find("Access Peer Device") != std::string::npos) {
             answer_line(line);
         } else if (auto const title = title_of(line.text)) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -94,6 +95,11 @@ Machine read_machine(const Source& source) {
     }
     if (!is_utf8(source.text)) {
         auto const text = as_utf8(source.text);
+        return read_machine({source.name, text});
+    }
+    if (source.text.find('\n') == std::string_view::npos && source.text.find('\r') != std::string_view::npos) {
+        std::string text(source.text);  // lines that end as on old systems
+        std::replace(text.begin(), text.end(), '\r', '\n');
         return read_machine({source.name, text});
     }
     if (auto machine = read_known(source)) {

@@ -119,6 +119,38 @@ std::size_t escape_length(std::string_view text) {
     return length;
 }
 
+/// "2024-05-05T10:00:00.123Z " before each line, as logs of services and of build runners have it; 0 when there is
+/// none.
+std::size_t time_length(std::string_view text) {
+    constexpr std::string_view shape = "0000-00-00T00:00:00";
+    if (text.size() < shape.size()) {
+        return 0;
+    }
+    auto const digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    for (std::size_t at = 0; at < shape.size(); ++at) {
+        bool const fits = shape[at] == '0'   ? digit(at)
+                          : shape[at] == 'T' ? text[at] == 'T' || text[at] == ' '
+                                             : text[at] == shape[at];
+        if (!fits) {
+            return 0;
+        }
+    }
+    auto at = shape.size();
+    if (at < text.size() && (text[at] == '.' || text[at] == ',')) {
+        for (++at; digit(at);) {
+            ++at;
+        }
+    }
+    if (at < text.size() && text[at] == 'Z') {
+        ++at;
+    } else if (at < text.size() && (text[at] == '+' || text[at] == '-')) {
+        for (++at; digit(at) || (at < text.size() && text[at] == ':');) {
+            ++at;
+        }
+    }
+    return at == text.size() ? at : text[at] == ' ' ? at + 1 : 0;
+}
+
 /// A Markdown rule: pipes, dashes, colons and blanks, with at least one pipe.
 bool is_rule(std::string_view text) {
     return text.find('|') != std::string_view::npos && text.find('-') != std::string_view::npos &&
@@ -183,20 +215,27 @@ bool LineScanner::next(Line& line) {
             }
         }
     }
-    // "# ", "#", "> > ": one blank after the last mark belongs to it.
+    if (auto const time = time_length(line.text); time > 0) {
+        line.text.erase(0, time);
+        line.commented = true;
+    }
+    // "# ", "#", "> > ", "// ": one blank after the last mark belongs to it.
     std::size_t at = 0, after = 0;
     while (at < line.text.size()) {
         auto const c = line.text[at];
         if (c == '#' || c == '>') {
             line.commented = true;
             after = ++at;
+        } else if (line.text.compare(at, 2, "//") == 0) {
+            line.commented = true;
+            after = at += 2;
         } else if (c == ' ') {
             ++at;
         } else {
             break;
         }
     }
-    if (line.commented) {
+    if (after > 0) {
         if (after < line.text.size() && line.text[after] == ' ') {
             ++after;
         }
@@ -235,7 +274,7 @@ void note_wrapping(const std::vector<Line>& lines, std::size_t first, std::size_
     for (auto const& wrapping :
          {Wrapping{&Line::ansi, "ansi", "escape codes taken away"},
           Wrapping{&Line::crlf, "crlf", "carriage returns at line ends taken away"},
-          Wrapping{&Line::commented, "commented", "comment or quote marks before lines taken away"},
+          Wrapping{&Line::commented, "commented", "marks before lines (comments, quotes, times) taken away"},
           Wrapping{&Line::markdown, "markdown", "read from a Markdown table"}}) {
         for (auto i = first; i < last && i < lines.size(); ++i) {
             if (lines[i].*wrapping.flag) {

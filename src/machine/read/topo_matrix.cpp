@@ -127,10 +127,22 @@ std::map<int, const TopoRow*> rows_by_column(const Source& source, const Table& 
     return rows;
 }
 
-void read_tail(const TopoHeader& header, const TopoRow& row, Device& device) {
+/// "0-23,48-71", "3": what the cells after the matrix hold where they hold anything.
+bool is_list(std::string_view text) {
+    auto const digit = [](char c) { return c >= '0' && c <= '9'; };
+    return text.find_first_not_of("0123456789,-") == std::string_view::npos && digit(text.front()) &&
+           digit(text.back());
+}
+
+void read_tail(const Source& source, const TopoHeader& header, const TopoRow& row, Machine& machine, Device& device) {
     for (std::size_t i = 0; i < header.tail.size(); ++i) {
         auto const& text = row.tail[i];
         if (!text) {
+            continue;
+        }
+        if (!is_list(*text)) {
+            add_notice(machine, source, "odd-cell", row.line,
+                       fmt::format("\"{}\" after the matrix is no list of numbers: left out", text->substr(0, 40)));
             continue;
         }
         switch (header.tail[i]) {
@@ -245,7 +257,7 @@ Machine read_table(const Source& source, const std::vector<Line>& lines, const T
         Device device;
         device.id = static_cast<int>(id);
         renumbered = renumbered || gpu_number(name) != device.id;
-        read_tail(header, *found->second, device);
+        read_tail(source, header, *found->second, machine, device);
         bool const asked = std::find(header.tail.begin(), header.tail.end(), TailColumn::numa) != header.tail.end();
         if (asked && !device.numa && !device.numa_text) {
             no_numa.push_back(device.id);

@@ -5,14 +5,31 @@ namespace {
 
 constexpr std::size_t most_bytes = 8U << 20;
 
+/// A tag of the page around a document, "<pre>" or "</details>".
+bool is_page_tag(std::string_view text) {
+    if (text.empty() || text.front() != '<') {
+        return false;
+    }
+    auto const from = text.substr(0, 2) == "</" ? 2U : 1U;
+    auto const name = lower(text.substr(from, text.find_first_of(" \t>/", from) - from));
+    for (std::string_view const tag :
+         {"pre", "code", "details", "summary", "p", "div", "span", "body", "html", "br", "b"}) {
+        if (name == tag) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool begins(std::string_view line) {
     auto const text = trimmed(line);
     return !text.empty() &&
-           (text[0] == '{' || (text[0] == '<' && text.size() > 1 && text.find('>') != std::string_view::npos));
+           (text[0] == '{' || (text[0] == '<' && text.size() > 1 && text.find('>') != std::string_view::npos)) &&
+           !is_page_tag(text);
 }
 
 bool ends(std::string_view line) {
-    return !line.empty() && (line.back() == '>' || line.back() == '}');
+    return !line.empty() && (line.back() == '>' || line.back() == '}') && !is_page_tag(trimmed(line));
 }
 
 }  // namespace

@@ -142,6 +142,12 @@ std::vector<Change> keeping() {
         {"blank lines around", [](const std::string& text, Random&) { return "\n\n" + text + "\n\n"; }},
         {"no last line end",
          [](const std::string& text, Random&) { return text.substr(0, text.find_last_not_of('\n') + 1); }},
+        {"times", each([](std::string& line, Random&) { line = "2024-05-05T10:00:00.1234567Z " + line; })},
+        {"times of a service",
+         each([](std::string& line, Random&) { line = "2024-05-05 10:00:00,123+02:00 " + line; })},
+        {"two slashes", each([](std::string& line, Random&) { line = "// " + line; })},
+        {"blank lines between", each([](std::string& line, Random&) { line += "\n"; })},
+        {"page", [](const std::string& text, Random&) { return "<details>\n<pre>\n" + text + "</pre>\n</details>\n"; }},
         {"byte order mark", [](const std::string& text, Random&) { return "\xef\xbb\xbf" + text; }},
     };
 }

@@ -238,5 +238,14 @@ TEST(Nvbandwidth, EightDevicesDuplexHostRows) {
     EXPECT_FALSE(has_notice(machine, "sum-differs"));
 }
 
+TEST(Nvbandwidth, ATestWithoutATableIsNamed) {
+    auto const start =
+        std::string("nvbandwidth Version: v0.8\nDevice 0: Acme (00000000:1b:00)\nDevice 1: Acme (00000000:2b:00)\n\n");
+    auto const cut = read(start + "Running device_to_device_memcpy_read_ce.\nmemcpy CE GPU(row) -> GPU(col");
+    EXPECT_EQ(test::notice_line(cut, "truncated"), 5);
+    EXPECT_EQ(test::notice_line(read(start + "Running one.\n\nRunning two.\nWaived: \n"), "truncated"), 5);
+    EXPECT_FALSE(has_notice(read(start + "Running one.\nERROR: out of memory\n"), "truncated"));
+}
+
 }  // namespace
 }  // namespace peerlane

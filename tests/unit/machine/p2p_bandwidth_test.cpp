@@ -174,5 +174,27 @@ TEST(P2pBandwidth, MoreThanEightPeers) {
     EXPECT_EQ(machine.pair(4, 5)->measured.staged_gbs, 8.69);
 }
 
+// A row that ends in fewer decimals than it begins with was cut inside a number.
+TEST(P2pBandwidth, ANumberCutAtTheEndOfARowIsSeen) {
+    auto const table = [](const std::string& last) {
+        return "Unidirectional P2P=Disabled Bandwidth Matrix (GB/s)\n   D\\D     0      1\n     0 900.00  10.01\n     "
+               "1  10.10 " +
+               last + "\n";
+    };
+    EXPECT_EQ(refusal(table("901.00")), "");
+    EXPECT_EQ(refusal(table("N/A")), "");
+    for (std::string const last : {"901.0", "901.", "901", "9"}) {
+        EXPECT_NE(refusal(table(last)).find("input:4: "), std::string::npos) << last;
+    }
+}
+
+TEST(P2pBandwidth, ADeviceLineWithoutAddressIsSeen) {
+    auto const machine = read(
+        "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]\nDevice: 0, Acme, pciBusID: 1a, pciDeviceID: 0, "
+        "pciDomainID:0\nDevice: 1, Acme GeF");
+    EXPECT_EQ(machine.devices.size(), 1U);
+    EXPECT_EQ(test::notice_line(machine, "truncated"), 3);
+}
+
 }  // namespace
 }  // namespace peerlane
