@@ -25,7 +25,8 @@ struct Rated {
 
 enum class Way { direct, staged };
 
-std::vector<Rated> rated(const Context& context, Way way) {
+/// Rates that the run measured.
+std::vector<Rated> timed(const Context& context, Way way) {
     std::vector<Rated> found;
     for (auto const& route : context.verdicts.routes) {
         auto const& gbs = way == Way::direct ? route.direct_gbs : route.staged_gbs;
@@ -34,16 +35,25 @@ std::vector<Rated> rated(const Context& context, Way way) {
             found.push_back({{route.source, route.destination}, pair->path, *gbs});
         }
     }
-    if (!found.empty()) {
-        return found;
-    }
-    // Nothing was timed here: rates that came with the machine.
+    return found;
+}
+
+std::optional<double> direct_of(const Measured& measured) {
+    return measured.write_gbs           ? measured.write_gbs
+           : measured.bidirectional_gbs ? std::optional(*measured.bidirectional_gbs / 2)
+                                        : std::nullopt;
+}
+std::optional<double> staged_of(const Measured& measured) {
+    return measured.staged_gbs                 ? measured.staged_gbs
+           : measured.bidirectional_staged_gbs ? std::optional(*measured.bidirectional_staged_gbs / 2)
+                                               : std::nullopt;
+}
+
+/// Rates that came with the description of the machine: those of a real one, where the run itself is simulated.
+std::vector<Rated> told(const Context& context, Way way) {
+    std::vector<Rated> found;
     for (auto const& pair : context.machine.pairs) {
-        auto const& m = pair.measured;
-        auto const both = [](std::optional<double> sum) { return sum ? std::optional(*sum / 2) : sum; };
-        auto const gbs = way == Way::direct ? (m.write_gbs ? m.write_gbs : both(m.bidirectional_gbs))
-                                            : (m.staged_gbs ? m.staged_gbs : both(m.bidirectional_staged_gbs));
-        if (gbs) {
+        if (auto const gbs = way == Way::direct ? direct_of(pair.measured) : staged_of(pair.measured)) {
             found.push_back({{pair.accessor, pair.owner}, pair.path, *gbs});
         }
     }
@@ -109,41 +119,49 @@ void add_link_facts(const Context& context, int device, std::vector<std::string>
     }
 }
 
+/// `source`: where the rates are from. Returns the pairs explained.
+void name_weak(const Context& context, const std::vector<Rated>& rates, const std::string& source, Way way,
+               std::set<int>& named, Pairs& explained, Findings& findings) {
+    for (auto const device : weak_devices(context, rates)) {
+        Pairs pairs;
+        double own = 0;
+        std::vector<double> others;
+        for (auto const& rate : rates) {
+            if (rate.pair.first == device || rate.pair.second == device) {
+                pairs.push_back(rate.pair);
+                own = std::max(own, rate.gbs);
+            } else {
+                others.push_back(rate.gbs);
+            }
+        }
+        explained.insert(explained.end(), pairs.begin(), pairs.end());
+        if (!named.insert(device).second) {
+            continue;
+        }
+        std::vector<std::string> evidence{
+            fmt::format("{}: {} reaches at most {:.3g} GB/s {} with any other, the others {:.3g} GB/s among themselves "
+                        "(median)",
+                        source, context.label(device), own, way == Way::direct ? "directly" : "through the host",
+                        median(others).value_or(0))};
+        add_link_facts(context, device, evidence);
+        findings.add("weak-device", std::move(pairs), std::move(evidence),
+                     "look at that device's slot, riser, cable and card; swap it with another to see which it is");
+    }
+}
+
 Pairs weak(const Context& context, Findings& findings) {
     Pairs explained;
+    std::set<int> named;
     for (auto const way : {Way::direct, Way::staged}) {
-        auto const rates = rated(context, way);
-        for (auto const device : weak_devices(context, rates)) {
-            Pairs pairs;
-            double own = 0;
-            std::vector<double> others;
-            for (auto const& rate : rates) {
-                if (rate.pair.first == device || rate.pair.second == device) {
-                    pairs.push_back(rate.pair);
-                    own = std::max(own, rate.gbs);
-                } else {
-                    others.push_back(rate.gbs);
-                }
-            }
-            auto const known = std::any_of(findings.all.begin(), findings.all.end(), [&](const Finding& one) {
-                return one.code == "weak-device" && !one.evidence.empty() &&
-                       one.evidence.front().find(context.label(device) + " ") != std::string::npos;
-            });
-            explained.insert(explained.end(), pairs.begin(), pairs.end());
-            if (known) {
-                continue;
-            }
-            std::vector<std::string> evidence{fmt::format(
-                "rates: {} reaches at most {:.3g} GB/s {} with any other, the others {:.3g} GB/s among themselves "
-                "(median)",
-                context.label(device), own, way == Way::direct ? "directly" : "through the host",
-                median(others).value_or(0))};
-            add_link_facts(context, device, evidence);
-            findings.add("weak-device", std::move(pairs), std::move(evidence),
-                         "look at that device's slot, riser, cable and card; swap it with another to see which it is");
-        }
+        name_weak(context, timed(context, way), "verdict", way, named, explained, findings);
+        name_weak(context, told(context, way), "measured rates of the machine", way, named, explained, findings);
     }
     return explained;
+}
+
+std::string compared(const char* source, DirectedPair pair, double direct, double staged) {
+    return fmt::format("{}: {}>{} direct {:.3g} GB/s, through the host {:.3g} GB/s", source, pair.first, pair.second,
+                       direct, staged);
 }
 
 void against_host(const Context& context, const Pairs& explained, Findings& findings) {
@@ -155,16 +173,23 @@ void against_host(const Context& context, const Pairs& explained, Findings& find
             continue;
         }
         auto const ratio = *route.direct_gbs / *route.staged_gbs;
-        auto const line = fmt::format("verdict: {}>{} direct {:.3g} GB/s, through the host {:.3g} GB/s", route.source,
-                                      route.destination, *route.direct_gbs, *route.staged_gbs);
         if (ratio < 1 - no_difference) {
             if (std::find(explained.begin(), explained.end(), pair) == explained.end()) {
                 slower.push_back(pair);
-                slower_lines.push_back(line);
+                slower_lines.push_back(compared("verdict", pair, *route.direct_gbs, *route.staged_gbs));
             }
-        } else if (ratio <= 1 + no_difference) {
+            continue;
+        }
+        // Where a real machine was measured, a simulated run adds nothing to what that says.
+        auto const* const known = context.machine.pair(pair.first, pair.second);
+        auto const direct = known != nullptr ? direct_of(known->measured) : std::nullopt;
+        auto const staged = known != nullptr ? staged_of(known->measured) : std::nullopt;
+        auto const real = context.verdicts.simulated && direct && staged;
+        auto const gain = real ? *direct / *staged : ratio;
+        if (gain >= 1 - no_difference && gain <= 1 + no_difference) {
             same.push_back(pair);
-            same_lines.push_back(line);
+            same_lines.push_back(real ? compared("measured rates of the machine", pair, *direct, *staged)
+                                      : compared("verdict", pair, *route.direct_gbs, *route.staged_gbs));
         }
     }
     constexpr std::size_t most_lines = 8;
@@ -232,6 +257,8 @@ std::optional<double> alone_of(const Context& context, const GroupVerdict& group
 }
 
 void together(const Context& context, Findings& findings) {
+    Pairs pairs;
+    std::vector<std::string> evidence;
     for (auto const& group : context.verdicts.groups) {
         auto const& rates = group.rates;
         auto const slowest = rates.empty() ? group.gbs : std::optional(*std::min_element(rates.begin(), rates.end()));
@@ -251,19 +278,21 @@ void together(const Context& context, Findings& findings) {
         if (!shrunk) {
             continue;
         }
-        std::vector<std::string> evidence{
-            fmt::format("verdict: {}{} pairs at once, each {} ({}): the slowest gets {:.3g} GB/s, the slowest alone "
-                        "{:.3g} GB/s",
-                        group.name.empty() ? "" : group.name + ": ", group.pairs.size(),
-                        group.pull ? "pulled" : "pushed", list(group.pairs), *slowest, *alone)};
+        pairs.insert(pairs.end(), group.pairs.begin(), group.pairs.end());
+        evidence.push_back(fmt::format(
+            "verdict: {}{} pairs at once, each {} ({}): the slowest gets {:.3g} GB/s, the slowest alone {:.3g} GB/s",
+            group.name.empty() ? "" : group.name + ": ", group.pairs.size(), group.pull ? "pulled" : "pushed",
+            list(group.pairs), *slowest, *alone));
         for (auto const& other : context.verdicts.groups) {
             if (other.pull != group.pull && other.pairs.size() == group.pairs.size() && other.name == group.name &&
-                other.gbs) {
+                other.gbs && !collapsed(context.verdicts, other)) {
                 evidence.push_back(fmt::format("verdict: the same {}: {:.3g} GB/s each",
                                                other.pull ? "pulled" : "pushed", *other.gbs));
             }
         }
-        findings.add("group-collapse", group.pairs, std::move(evidence),
+    }
+    if (!pairs.empty()) {
+        findings.add("group-collapse", std::move(pairs), std::move(evidence),
                      "move fewer at once, pull instead of push, or go through the host");
     }
 }
@@ -273,7 +302,7 @@ void uplinks(const Context& context, Findings& findings) {
     Pairs near;
     double best_near = 0;
     std::vector<double> others;
-    auto const rates = rated(context, Way::staged);
+    auto const rates = timed(context, Way::staged);
     for (auto const& rate : rates) {
         if (rate.path == PathClass::pix || rate.path == PathClass::pxb) {
             best_near = std::max(best_near, rate.gbs);
@@ -285,9 +314,8 @@ void uplinks(const Context& context, Findings& findings) {
     if (!usual || best_near == 0) {
         return;
     }
-    constexpr double clearly = 0.8;
     for (auto const& rate : rates) {
-        if ((rate.path == PathClass::pix || rate.path == PathClass::pxb) && rate.gbs < clearly * *usual) {
+        if ((rate.path == PathClass::pix || rate.path == PathClass::pxb) && rate.gbs < (1 - no_difference) * *usual) {
             near.push_back(rate.pair);
         }
     }

@@ -53,7 +53,7 @@ void interrupted(const Context& context, Findings& findings) {
         pairs.emplace_back(open->accessor, open->owner);
     }
     findings.add("probe-interrupted", std::move(pairs), std::move(evidence),
-                 "that step is not repeated; --fresh repeats it, and may take the host down again");
+                 "that step is not repeated; --repeat-interrupted repeats it, and may take the host down again");
 }
 
 void changed(const Context& context, Findings& findings) {

@@ -174,5 +174,93 @@ TEST(Diagnose, EveryFindingHasAKnownCodeEvidenceAndACure) {
     }
 }
 
+/// Pairs of a machine whose rates were timed, `direct` and `staged` GB/s each.
+Scene timed_scene(double direct, double staged) {
+    Scene scene(load_machine("a100-pcie-pairs-4").machine());
+    for (auto const check : all_checks) {
+        set(scene.verdicts, -1, -1, check, "ok");
+    }
+    for (auto& route : scene.verdicts.routes) {
+        route.direct_gbs = direct;
+        route.staged_gbs = staged;
+    }
+    return scene;
+}
+
+TEST(Diagnose, RatesWithinATenthOfEachOtherAreTheSame) {
+    EXPECT_EQ(codes(timed_scene(30, 20).findings()), std::set<std::string>{});
+    EXPECT_EQ(codes(timed_scene(21.9, 20).findings()), std::set<std::string>{"peer-no-gain"});
+    EXPECT_EQ(codes(timed_scene(18.1, 20).findings()), std::set<std::string>{"peer-no-gain"});
+    EXPECT_EQ(codes(timed_scene(17.9, 20).findings()), std::set<std::string>{"peer-slower-than-host"});
+}
+
+TEST(Diagnose, OneSlowDeviceIsOneCauseAndTwoOfFourAreNone) {
+    auto scene = timed_scene(30, 20);
+    auto const slow = [&](int device) {
+        for (auto& route : scene.verdicts.routes) {
+            if (route.source == device || route.destination == device) {
+                route.direct_gbs = 4;
+            }
+        }
+    };
+    slow(2);
+    auto const found = scene.findings();
+    EXPECT_EQ(codes(found), std::set<std::string>{"weak-device"}) << "the pairs are not told again as slow ones";
+    EXPECT_EQ(found.front().pairs.size(), 6U);
+    slow(1);
+    EXPECT_EQ(codes(scene.findings()).count("weak-device"), 0U);
+}
+
+TEST(Diagnose, AGroupThatIsSlowerThanTakingTurns) {
+    auto scene = timed_scene(30, 20);
+    GroupVerdict group;
+    group.pairs = {{0, 1}, {1, 0}, {2, 3}};
+    group.result = Result::ok;
+    group.gbs = 11;
+    scene.verdicts.groups = {group};
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{});
+    scene.verdicts.groups.front().gbs = 0.04;
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{"group-collapse"});
+    scene.verdicts.groups.front().result = Result::hang;
+    scene.verdicts.groups.front().gbs.reset();
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{"claim-broken"});
+}
+
+TEST(Diagnose, AccessInOneDirectionOnly) {
+    Scene scene(load_machine("rtx4090-8-dual-epyc").machine());
+    for (auto const check : all_checks) {
+        set(scene.verdicts, -1, -1, check, "ok");
+    }
+    refuse(scene.verdicts, 1, 0);
+    auto const found = scene.findings();
+    EXPECT_EQ(codes(found), (std::set<std::string>{"peer-refused", "one-way-access"}));
+    EXPECT_EQ(find(found, "one-way-access")->pairs, (std::vector<std::pair<int, int>>{{1, 0}}));
+}
+
+TEST(Diagnose, SmallAccessesThatTakeFarLonger) {
+    Scene scene(load_machine("h200-pair").machine());
+    for (auto& pair : scene.verdicts.pairs) {
+        pair[Check::store].sizes = {8};
+        pair[Check::store].seconds = pair.accessor == 0 ? 49e-3 : 5e-6;
+    }
+    for (auto& control : scene.verdicts.control) {
+        control.staged.sizes = {8};
+        control.staged.seconds = 20e-6;
+    }
+    auto const found = scene.findings();
+    EXPECT_EQ(codes(found), std::set<std::string>{"peer-latency"});
+    EXPECT_EQ(found.front().pairs, (std::vector<std::pair<int, int>>{{0, 1}}));
+}
+
+TEST(Diagnose, WrongBytesThatTheControlArmHasTooTellNothingOfThePath) {
+    Scene scene(load_machine("h200-pair").machine());
+    set(scene.verdicts, 0, 1, Check::push, "wrong(flip)");
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{"claim-broken"});
+    scene.verdicts.control[0].staged.result = Result::wrong;
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{});
+    set(scene.verdicts, 0, 1, Check::push, "hang");
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{"claim-broken"}) << "a hang is a hang all the same";
+}
+
 }  // namespace
 }  // namespace peerlane::testing_diagnose
