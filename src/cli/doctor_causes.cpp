@@ -1,8 +1,10 @@
 #include "cli/doctor_causes.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -45,6 +47,20 @@ std::string bus_of(const Device& device, const Facts& facts) {
     return found == facts.nvml.devices.end() ? std::string() : found->bus;
 }
 
+/// The library counts over a period of up to a second: the first look may still hold what the prober did.
+std::vector<DeviceActivity> live_looks(const std::string& bus) {
+    std::vector<DeviceActivity> looks;
+    for (int second = 1; second <= 2; ++second) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        for (auto& look : read_activity(system_nvml(), second, {10, 5, 15})) {
+            if (look.bus == bus) {
+                looks.push_back(std::move(look));
+            }
+        }
+    }
+    return looks;
+}
+
 bool joins_any(const std::vector<int>& devices, int a, int b) {
     return std::any_of(devices.begin(), devices.end(), [&](int device) { return device == a || device == b; });
 }
@@ -63,6 +79,15 @@ Verdicts without_rates(Verdicts verdicts, const std::vector<int>& devices) {
     for (auto& arm : verdicts.control) {
         if (joins_any(devices, arm.source, arm.destination)) {
             forget(arm.staged);
+        }
+    }
+    for (auto& group : verdicts.groups) {
+        auto const disturbed = std::any_of(group.pairs.begin(), group.pairs.end(), [&](auto const& pair) {
+            return joins_any(devices, pair.first, pair.second);
+        });
+        if (disturbed) {
+            group.gbs.reset();
+            group.rates.clear();
         }
     }
     return verdicts;
@@ -113,8 +138,14 @@ Facts facts_of(const Target& target, const Globals& globals) {
     if (target.simulated) {
         facts = healthy_facts(target.whole);
     } else if (target.discovery) {
-        facts.host = target.discovery->host;
-        facts.nvml = target.discovery->nvml;
+        facts = peerlane::facts_of(*target.discovery);
+        auto const& ordinals = target.numbering.ordinals();
+        for (int ordinal = 0; target.driver && ordinal < target.driver->device_count(); ++ordinal) {
+            auto const found = std::find(ordinals.begin(), ordinals.end(), ordinal);
+            auto const* const device = target.whole.device(static_cast<int>(found - ordinals.begin()));
+            facts.process.runtime_order.push_back(device == nullptr ? "" : device->bus.value_or(""));
+        }
+        facts.run.errors_before = read_pci_errors();
     }
     try {
         return apply_facts(std::move(facts), globals.faults);
@@ -137,8 +168,11 @@ std::vector<int> devices_of_others(const Machine& machine, const Facts& facts) {
 
 std::vector<DeviceActivity> look_at(const Target& target, const Globals& globals, const Facts& facts, int device) {
     auto const* const known = target.whole.device(device);
-    if (!target.simulated || known == nullptr) {
+    if (known == nullptr) {
         return {};
+    }
+    if (!target.simulated) {
+        return live_looks(bus_of(*known, facts));
     }
     auto const wedged = std::any_of(globals.faults.begin(), globals.faults.end(), [&](const Fault& fault) {
         return fault.what == Fault::What::wedge && (fault.a == device || fault.a == Fault::any);
@@ -164,6 +198,9 @@ std::string busy_evidence(const std::vector<DeviceActivity>& looks) {
 void tell(Facts& facts, const RunStory& story) {
     if (!story.interrupted.empty()) {
         facts.run.open_step = open_step_of(story.interrupted.front(), story.record);
+    }
+    if (!facts.run.errors_before.empty() && !facts.simulated) {
+        facts.run.errors_after = read_pci_errors();
     }
     facts.run.activity.insert(facts.run.activity.end(), story.looks.begin(), story.looks.end());
     if (story.stored) {

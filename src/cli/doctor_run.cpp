@@ -146,6 +146,9 @@ class Run {
     ProbeStep to_people(ProbeStep step) const {
         step.accessor = target_.numbering.number(step.accessor);
         step.owner = target_.numbering.number(step.owner);
+        for (auto& pair : step.pairs) {
+            pair = {target_.numbering.number(pair.first), target_.numbering.number(pair.second)};
+        }
         return step;
     }
 
@@ -208,6 +211,7 @@ class Run {
         if (!asked_.quick) {
             options.sizes.assign(prove::full_sizes.begin(), prove::full_sizes.end());
             options.checks.assign(all_checks.begin(), all_checks.end());
+            options.ways = true;
         }
         if (!options.pairs.empty()) {  // none asked for would mean all
             auto const proof = prove::proof_steps(machine, options);
@@ -216,15 +220,33 @@ class Run {
         return steps;
     }
 
+    /// How long it can take, before it starts. Pairs together: all out of and into each device, disjoint, all at once,
+    /// pushed and pulled.
+    void announce(std::size_t steps) const {
+        auto const devices = target_.machine.devices.size();
+        auto const all = steps + (asked_.quick || devices < 2 ? 0 : 4 * devices + 4);
+        complain(
+            fmt::format("{} directed pair{}, at most {} steps of at most {} each: done within {} even if every one "
+                        "of them hangs",
+                        done_.pairs.size(), done_.pairs.size() == 1 ? "" : "s", all, seconds_text(seconds_per_step),
+                        seconds_text(static_cast<double>(all) * seconds_per_step)));
+    }
+
     void prove_all() {
         auto const machine = target_.numbering.to_driver(target_.whole);
         auto const steps = all_steps(machine);
-        complain(fmt::format("{} directed pairs, {} steps of at most {} each: done within {} whatever happens",
-                             done_.pairs.size(), steps.size(), seconds_text(seconds_per_step),
-                             seconds_text(static_cast<double>(steps.size()) * seconds_per_step)));
-        auto const outcomes = run(steps);
-        done_.verdicts = target_.numbering.to_people(
-            prove::assemble(machine, outcomes, target_.seed, target_.simulated.has_value()));
+        announce(steps.size());
+        auto outcomes = run(steps);
+        auto const assembled = [&] {
+            return prove::assemble(machine, outcomes, target_.seed, target_.simulated.has_value());
+        };
+        auto verdicts = assembled();
+        if (!asked_.quick && StopSignals::caught() == 0) {
+            auto const together = run(prove::group_steps(verdicts, target_.seed));
+            outcomes.insert(outcomes.end(), together.begin(), together.end());
+            verdicts = assembled();
+        }
+        done_.verdicts = target_.numbering.to_people(std::move(verdicts));
         bool const whole = !asked_.quick && asked_.pairs.empty() && context_.globals.devices.empty() &&
                            StopSignals::caught() == 0 && done_.verdicts.status != Health::inconclusive &&
                            done_.interrupted.empty() && !any_busy_;

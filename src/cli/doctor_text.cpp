@@ -51,7 +51,7 @@ std::string machine_line(const Examination& found) {
     if (found.machine.origin.virtualized.value_or(false)) {
         parts.emplace_back("a guest's view");
     }
-    return fmt::format("{}", fmt::join(parts, ", "));
+    return parts.empty() ? "no device" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 void head(Page& page, const Examination& found) {
@@ -144,7 +144,36 @@ std::string range_text(const std::vector<double>& rates) {
         return "-";
     }
     auto const [least, most] = std::minmax_element(rates.begin(), rates.end());
-    return *least == *most ? gbs_text(*least) : fmt::format("{} to {}", gbs_text(*least), gbs_text(*most));
+    auto const from = gbs_text(*least), to = gbs_text(*most);
+    return from == to ? from : fmt::format("{} to {}", from, to);
+}
+
+/// Pairs together: those that went wrong, and the slowest of the others.
+void groups(Page& page, const Verdicts& verdicts) {
+    std::size_t right = 0;
+    const GroupVerdict* slowest = nullptr;
+    for (auto const& group : verdicts.groups) {
+        bool const less = collapsed(verdicts, group);
+        auto const rate = group.gbs ? fmt::format(", the slowest pair {} GB/s", gbs_text(*group.gbs)) : "";
+        auto const how = group.pull ? "pulled" : "pushed";
+        if (group.result != Result::ok || less) {
+            page.item(fmt::format("together, {}, {}: {}{}{}{}", group.name, how,
+                                  group.result == Result::ok ? "COLLAPSED" : to_string(group.result), rate,
+                                  group.reason.empty() ? "" : ": ", group.reason));
+            continue;
+        }
+        ++right;
+        if (group.gbs && (slowest == nullptr || *group.gbs < *slowest->gbs)) {
+            slowest = &group;
+        }
+    }
+    if (right > 0) {
+        page.item(fmt::format("{} together right{}", right == 1 ? "1 group" : fmt::format("{} groups", right),
+                              slowest == nullptr
+                                  ? ""
+                                  : fmt::format("; least for one pair: {} GB/s ({}, {})", gbs_text(*slowest->gbs),
+                                                slowest->name, slowest->pull ? "pulled" : "pushed")));
+    }
 }
 
 /// Of the largest size that was right; one transfer each, nothing else moving.
@@ -184,13 +213,7 @@ void rates(Page& page, const Examination& found) {
                         {rates_text(of.staged)}});
     }
     page.grid(rows);
-    for (auto const& group : found.verdicts.groups) {
-        if (group.result != Result::ok || group.gbs) {
-            page.item(fmt::format("{} at once: {}{}", counted(group.pairs.size(), "directed pair"),
-                                  to_string(group.result),
-                                  group.gbs ? fmt::format(", the slowest {} GB/s", gbs_text(*group.gbs)) : ""));
-        }
-    }
+    groups(page, found.verdicts);
 }
 
 std::string pairs_text(const std::vector<std::pair<int, int>>& pairs) {
@@ -227,7 +250,7 @@ void causes(Page& page, const Examination& found) {
 
 void next_steps(Page& page, const Examination& found) {
     auto const commands = next_commands(found);
-    if (commands.empty()) {
+    if (commands.empty() || found.machine.devices.empty()) {
         return;
     }
     page.heading("Next");
@@ -321,7 +344,9 @@ std::string doctor_text(const Examination& found, Format format, bool color) {
     Page page(format == Format::markdown, color);
     head(page, found);
     page.verdict(fmt::format("{}: {}", status_word(found), verdict_in_words(found)), color_of(found.verdicts.status));
-    matrix(page, found);
+    if (found.machine.devices.size() > 1) {
+        matrix(page, found);
+    }
     rates(page, found);
     bad_pairs(page, found);
     causes(page, found);

@@ -74,7 +74,7 @@ TEST(Doctor, TheVerdictIsToldInWordsAndThePairInThreeLines) {
     EXPECT_THAT(ran.out, HasSubstr("  0:3  writes: push WRONG(flip), store ok; reads: pull ok, load ok;"));
     EXPECT_THAT(ran.out, HasSubstr("of 512 KiB + 4; tried 4 sizes up to 512 KiB + 4"));
     EXPECT_THAT(ran.out, HasSubstr("control arm through the host: right"));
-    EXPECT_THAT(ran.out, HasSubstr("use direct, pulled by the destination"));
+    EXPECT_THAT(ran.out, HasSubstr("use for data out of the accessor: direct, pulled by the destination"));
 }
 
 TEST(Doctor, WhatIsRequiredMustBeRight) {
