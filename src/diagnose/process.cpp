@@ -241,6 +241,9 @@ std::string meaning(const Setting& one) {
     if (one.name == "NVreg_RegistryDwords" || one.name == "RegistryDwords") {
         return "forces what the module would decide";
     }
+    if (one.name == "NvLinkDisable") {
+        return "switches NVLink off";
+    }
     return !state ? "a value" : *state ? "on" : "off";
 }
 
@@ -250,6 +253,9 @@ bool forces(const std::string& name, const std::string& value) {
         auto const said = read::lower(value);
         return said.find("p2p") != std::string::npos || said.find("peer") != std::string::npos ||
                said.find("bar1") != std::string::npos;
+    }
+    if (name == "NvLinkDisable" || name == "PeerMappingOverride" || name == "GrdmaPciTopoCheckOverride") {
+        return on_or_off(value).value_or(false);  // parameters of the module that are always there
     }
     return upper("P2P") || upper("PEER") || name == "NCCL_SHM_DISABLE" || name == "NCCL_NVLS_ENABLE" ||
            name == "NCCL_CUMEM_ENABLE" || name == "NCCL_TOPO_FILE" || name == "NCCL_GRAPH_FILE" ||

@@ -90,7 +90,7 @@ class Scrubber {
             while (end < text.size() && part_of_name(text[end])) {
                 ++end;
             }
-            if (begin < at && end > at + 1) {
+            if (begin < at) {
                 text.replace(begin, end - begin, "user@host");
                 at = begin + 4;
             }

@@ -106,7 +106,7 @@ TEST(Facts, ScrubbedFactsTellDevicesApartButNotWhoseTheyAre) {
     facts.nvml.devices[1].uuid = other;
     facts.host.boot_id = "5c8b2e0a-1111-2222-3333-444455556666";
     facts.host.kernel_command_line = "BOOT_IMAGE=/vmlinuz root=UUID=77 intel_iommu=on hostname=frodo";
-    facts.host.driver_text = "NVRM version: 550 (frodo@bagend.example) Jan 1";
+    facts.host.driver_text = "NVRM version: 550 (frodo@bagend.example) Jan 1 (frodo@)";
     facts.process.settings = {{"CUDA_VISIBLE_DEVICES", uuid + ",GPU-b1f3000", "environment"},
                               {"NCCL_TOPO_FILE", "/home/frodo/topo.xml", "environment"}};
     facts.process.kernel_log = {{"Jan 02 03:04:05 bagend kernel: NVRM: Xid (PCI:0000:01:00): 79, " + other}};
@@ -235,6 +235,16 @@ TEST(Diagnose, AccessInOneDirectionOnly) {
     auto const found = scene.findings();
     EXPECT_EQ(codes(found), (std::set<std::string>{"peer-refused", "one-way-access"}));
     EXPECT_EQ(find(found, "one-way-access")->pairs, (std::vector<std::pair<int, int>>{{1, 0}}));
+}
+
+TEST(Diagnose, ParametersThatAreAlwaysThereForceOnlyWhenTheyAreSet) {
+    auto const machine = load_machine("h200-pair").machine();
+    EXPECT_EQ(codes(Scene(machine, {"param:NvLinkDisable=0", "param:GrdmaPciTopoCheckOverride=0", "param:EnableMSI=1"})
+                        .findings()),
+              std::set<std::string>{});
+    auto const found = Scene(machine, {"param:NvLinkDisable=1"}).findings();
+    EXPECT_EQ(codes(found), std::set<std::string>{"forced-setting"});
+    EXPECT_THAT(text(found, "forced-setting"), HasSubstr("switches NVLink off"));
 }
 
 TEST(Diagnose, SmallAccessesThatTakeFarLonger) {
