@@ -151,6 +151,25 @@ std::size_t time_length(std::string_view text) {
     return at == text.size() ? at : text[at] == ' ' ? at + 1 : 0;
 }
 
+/// Bytes of the times and marks before a text: "# ", "#", "> > ", "// ". One blank after the last mark belongs to it.
+std::size_t marks_length(std::string_view text) {
+    std::size_t at = 0, after = 0;
+    bool blank = false;
+    while (at < text.size()) {
+        std::size_t const mark = text[at] == '#' || text[at] == '>' ? 1 : text.substr(at, 2) == "//" ? 2 : 0;
+        auto const time = mark == 0 ? time_length(text.substr(at)) : 0;
+        if (mark + time > 0) {
+            after = at += mark + time;
+            blank = mark > 0;
+        } else if (text[at] == ' ') {
+            ++at;
+        } else {
+            break;
+        }
+    }
+    return after + (blank && text.substr(after, 1) == " " ? 1 : 0);
+}
+
 /// A Markdown rule: pipes, dashes, colons and blanks, with at least one pipe.
 bool is_rule(std::string_view text) {
     return text.find('|') != std::string_view::npos && text.find('-') != std::string_view::npos &&
@@ -215,31 +234,9 @@ bool LineScanner::next(Line& line) {
             }
         }
     }
-    if (auto const time = time_length(line.text); time > 0) {
-        line.text.erase(0, time);
+    if (auto const marks = marks_length(line.text); marks > 0) {
         line.commented = true;
-    }
-    // "# ", "#", "> > ", "// ": one blank after the last mark belongs to it.
-    std::size_t at = 0, after = 0;
-    while (at < line.text.size()) {
-        auto const c = line.text[at];
-        if (c == '#' || c == '>') {
-            line.commented = true;
-            after = ++at;
-        } else if (line.text.compare(at, 2, "//") == 0) {
-            line.commented = true;
-            after = at += 2;
-        } else if (c == ' ') {
-            ++at;
-        } else {
-            break;
-        }
-    }
-    if (after > 0) {
-        if (after < line.text.size() && line.text[after] == ' ') {
-            ++after;
-        }
-        line.text.erase(0, after);
+        line.text.erase(0, marks);
     }
     while (!line.text.empty() && (is_blank(line.text.back()))) {
         line.text.pop_back();

@@ -47,7 +47,7 @@ std::string p2p_bandwidth() {
         for (int row = 0; row < 3; ++row) {
             text += "     " + std::to_string(row);
             for (int column = 0; column < 3; ++column) {
-                text += "  " + std::to_string(row == column ? 900.5 : rate += 0.25).substr(0, 6);
+                text += "  " + std::to_string(row == column ? 900.5 : rate += 0.25).substr(0, row == column ? 6 : 5);
             }
             text += "\n";
         }
@@ -147,7 +147,8 @@ std::vector<Change> keeping() {
          each([](std::string& line, Random&) { line = "2024-05-05 10:00:00,123+02:00 " + line; })},
         {"two slashes", each([](std::string& line, Random&) { line = "// " + line; })},
         {"blank lines between", each([](std::string& line, Random&) { line += "\n"; })},
-        {"page", [](const std::string& text, Random&) { return "<details>\n<pre>\n" + text + "</pre>\n</details>\n"; }},
+        {"page", [](const std::string& text,
+                    Random&) { return "<details>\n<pre>\n" + joined(split(text)) + "</pre>\n</details>\n"; }},
         {"byte order mark", [](const std::string& text, Random&) { return "\xef\xbb\xbf" + text; }},
     };
 }
