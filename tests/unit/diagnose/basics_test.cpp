@@ -77,6 +77,41 @@ TEST(Facts, WhatIsNoSuchDocumentIsRefused) {
     }
 }
 
+TEST(Facts, DamagedDocumentsAreRefusedOrDiagnosedNeverMore) {
+    auto const machine = load_machine("rtx4090-8-dual-epyc").machine();
+    Scene const scene(machine, {"acs:any=0x1d", "log=IO_PAGE_FAULT device=0000:01:00.0", "xid:1=79", "aer:2=fatal",
+                                "ns:ipc=different", "B:visible=[1]", "open-step=0:1:store", "busy:0=100"});
+    auto const whole = write_facts(scene.facts, -1);
+    unsigned state = 7;
+    auto const draw = [&](std::size_t below) {
+        state = state * 1664525U + 1013904223U;
+        return static_cast<std::size_t>(state >> 8U) % below;
+    };
+    int read = 0;
+    for (int round = 0; round < 400; ++round) {
+        auto text = whole;
+        for (std::size_t change = 0; change <= draw(3); ++change) {
+            auto const at = draw(text.size());
+            constexpr std::string_view letters = "0123456789-\":,[]{}xenu. \x80";
+            if (draw(4) == 0) {
+                text.erase(at, draw(40));
+            } else {
+                text[at] = letters[draw(letters.size())];
+            }
+        }
+        try {
+            auto const facts = read_facts(text, "f");
+            EXPECT_EQ(read_facts(write_facts(facts), "f"), facts) << round;
+            diagnose(machine, facts, scene.verdicts);
+            scrub(facts);
+            ++read;
+        } catch (const InputError&) {
+        }
+    }
+    EXPECT_GT(read, 50);
+    EXPECT_THROW(read_facts(std::string(200'000, '['), "f"), InputError);
+}
+
 TEST(Facts, AnUnknownNameOrValueNamesWhatCouldStandThere) {
     auto const healthy = healthy_facts(load_machine("h200-pair").machine());
     auto const refusal = [&](const std::string& fact) -> std::string {
