@@ -123,7 +123,13 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
         }
         if (outcome.step.kind == ProbeStep::Kind::ways) {
             auto& ways = pair[Check::map].ways;
-            ways.insert(ways.end(), outcome.result.ways.begin(), outcome.result.ways.end());
+            auto const& result = outcome.result;
+            ways.insert(ways.end(), result.ways.begin(), result.ways.end());
+            if (result.ways.empty()) {  // none was begun, and why
+                for (auto const* way : {"pool", "virtual"}) {
+                    ways.push_back({way, result.result, result.code, result.reason});
+                }
+            }
             continue;
         }
         pair[outcome.step.check] = outcome.result;

@@ -153,6 +153,10 @@ void check_ways(Run& run) {
         }
         run.bench.allow(run.limits.seconds_per_size);
         run.result.ways.push_back(way(run));
+        if (run.result.ways.back().result == Result::hang) {  // for the host, which looks after the devices then
+            run.result.result = Result::hang;
+            run.result.reason = run.result.ways.back().reason;
+        }
     }
 }
 
