@@ -93,7 +93,8 @@ Verdicts without_rates(Verdicts verdicts, const std::vector<int>& devices) {
     return verdicts;
 }
 
-void rejudge(Examination& examination) {
+/// What the verdicts are without the rates of disturbed devices; `status` and what to use are taken from there.
+Verdicts rejudged(Examination& examination) {
     auto& verdicts = examination.verdicts;
     auto calm = without_rates(verdicts, examination.disturbed);
     judge(calm);
@@ -105,14 +106,15 @@ void rejudge(Examination& examination) {
             route.issuer = calm.routes[i].issuer;
         }
     }
-    verdicts.status = calm.status;
     auto const& tests = verdicts.self_tests;
     auto const all_see = !tests.empty() && std::all_of(tests.begin(), tests.end(), [](const SelfTest& test) {
         return test.found.result == Result::ok;
     });
     if (verdicts.pairs.empty() && examination.pairs.empty() && all_see) {  // one device: no pair to be wrong
-        verdicts.status = Health::healthy;
+        calm.status = Health::healthy;
     }
+    verdicts.status = calm.status;
+    return calm;
 }
 
 /// Steps beyond the first, which the facts have no room for: each as a cause of its own.
@@ -178,6 +180,11 @@ std::vector<DeviceActivity> look_at(const Target& target, const Globals& globals
         return fault.what == Fault::What::wedge && (fault.a == device || fault.a == Fault::any);
     });
     auto const bus = bus_of(*known, facts);
+    auto const told = std::any_of(facts.run.activity.begin(), facts.run.activity.end(),
+                                  [&](const DeviceActivity& look) { return look.bus == bus; });
+    if (told && !wedged) {  // by a fact
+        return {};
+    }
     if (!wedged) {
         return {{bus, 0, 60.0, 0, 1.0}, {bus, 0, 60.0, 0, 3.0}};
     }
@@ -209,9 +216,9 @@ void tell(Facts& facts, const RunStory& story) {
 }
 
 void add_causes(Examination& examination, const Facts& facts, const RunStory& story) {
-    rejudge(examination);
+    auto const calm = rejudged(examination);
     auto& findings = examination.verdicts.findings;
-    findings = diagnose(examination.machine, facts, without_rates(examination.verdicts, examination.disturbed));
+    findings = diagnose(examination.machine, facts, calm);
     add_other_interrupted(findings, examination.machine, story);
     if (!story.contradicted.empty()) {
         findings.push_back(

@@ -263,11 +263,10 @@ std::string self_test_text(const Verdicts& verdicts) {
     if (verdicts.self_tests.empty()) {
         return "not part of this run";
     }
-    std::size_t found = 0, skipped = 0;
+    std::size_t found = 0;
     std::string failure;
     for (auto const& test : verdicts.self_tests) {
         found += test.found.result == Result::ok ? 1 : 0;
-        skipped += test.found.result == Result::skipped ? 1 : 0;
         if (test.found.result != Result::ok && failure.empty()) {
             failure = fmt::format("; gpu{}: {}", test.device, check_in_words(test.found));
         }

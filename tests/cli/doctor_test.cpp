@@ -55,6 +55,28 @@ TEST(Doctor, SlowerThanTheHostIsDegraded) {
     EXPECT_TRUE(done.has("peer-slower-than-host"));
 }
 
+TEST(Doctor, RatesThatOthersDisturbNeverDegrade) {
+    auto const done = simulated("h200-pair", {"rate:0:1=9.9GB/s", "fact:compute-processes:0=1"});
+    EXPECT_EQ(done.status, 0) << done.document["findings"];
+    EXPECT_EQ(done.document["doctor"]["disturbed"], std::vector<int>{0});
+    EXPECT_EQ(done.use(0, 1), "direct 0");
+    EXPECT_FALSE(done.has("peer-slower-than-host"));
+    auto const wrong = simulated("h200-pair", {"push:0:1=flip", "fact:compute-processes:0=1"});
+    EXPECT_EQ(wrong.status, 2) << "bytes are another matter";
+}
+
+TEST(Doctor, ADeviceThatWasSeenBusyIsAFinding) {
+    EXPECT_TRUE(simulated("h200-pair", {"store:0:1=hang", "fact:busy:0=100"}).has("wedge-after-test"));
+    EXPECT_FALSE(simulated("h200-pair", {"store:0:1=hang"}).has("wedge-after-test"));
+}
+
+TEST(Doctor, ASlowGroupIsFound) {
+    auto const done = simulated("h100-8", {"together:3+=0.04GB/s"});
+    EXPECT_EQ(done.status, 1);
+    EXPECT_TRUE(done.has("group-collapse"));
+    EXPECT_THAT(typed("--machine h100-8 --fault together:3+=0.04GB/s doctor").out, HasSubstr("COLLAPSED"));
+}
+
 TEST(Doctor, AWrongControlArmCannotTell) {
     auto const done = simulated("h200-pair", {"host:0:1=flip"});
     EXPECT_EQ(done.status, 3);
