@@ -42,7 +42,11 @@ int main(int count, char** words) {
                            table.title, 100 * result.median, 100 * result.worst);
             }
         }
-        auto const text = page(tables);
+        auto text = page(tables);
+        for (auto& table : tables) {
+            fill(table, true);
+        }
+        text += defaults_section(tables);
         if (count > 2) {
             std::ofstream(words[2]) << text;
         } else {

@@ -13,11 +13,12 @@ double Cell::error() const {
     return ours < low ? ours / low - 1.0 : ours > high ? ours / high - 1.0 : 0.0;
 }
 
-void fill(Table& table) {
+void fill(Table& table, bool by_default) {
     if (table.cells.empty()) {
         return;
     }
-    auto const driver = open_for(load_machine(table.machine), table.access);
+    auto const named = load_machine(table.machine);
+    auto const driver = open_for(by_default ? SimulatedMachine(named.machine()) : named, table.access);
     for (auto& cell : table.cells) {
         cell.ours = cell.play(*driver);
     }

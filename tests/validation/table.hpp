@@ -36,8 +36,9 @@ struct Errors {
     std::size_t counted = 0, fitted = 0, left_out = 0;
 };
 
-/// Plays every cell on the named machine.
-void fill(Table& table);
+/// Plays every cell on the named machine; `by_default`: without the figures of its document, as a machine that nobody
+/// measured would be simulated.
+void fill(Table& table, bool by_default = false);
 Errors errors(const Table& table);
 /// Whether it keeps its bounds; true where it has none or nothing counts.
 bool keeps(const Table& table);
@@ -46,6 +47,8 @@ bool keeps(const Table& table);
 std::vector<Table> read_published(const std::string& path);
 /// The pair that the project was measured on (facts of 2026-11-30).
 std::vector<Table> pair_tables();
+/// Of all cells together, whether fitted or not; one line a table that has bounds.
+std::string defaults_section(const std::vector<Table>& tables);
 /// docs/validation.md.
 std::string page(const std::vector<Table>& tables);
 
