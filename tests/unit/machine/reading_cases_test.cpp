@@ -60,6 +60,22 @@ TEST(ReadingCases, B44_nccl_1614) {
     EXPECT_NE(table.find("PXB 52.0 (8.00)"), std::string::npos) << table;
 }
 
+// Duplex rows of a benchmark: each number is one direction, timed while the other one ran. Never a sum, never an
+// unloaded rate.
+TEST(ReadingCases, B47_nvbandwidth_11_53_and_67) {
+    PEERLANE_SHARED_MACHINE(machine, "nvbandwidth-v0.2-8xh800-full.txt");
+    ASSERT_EQ(machine.host.size(), 8U);
+    auto const& host = machine.host[0];
+    EXPECT_EQ(host.device, 0);
+    EXPECT_EQ(host.to_device_loaded_gbs, 52.75);
+    EXPECT_EQ(host.from_device_loaded_gbs, 34.47);
+    EXPECT_NE(host.to_device_gbs, 52.75);
+    EXPECT_NE(host.from_device_gbs, 34.47);
+    for (auto const& pair : machine.pairs) {
+        EXPECT_NE(pair.measured.staged_gbs, 52.75 + 34.47);
+    }
+}
+
 // Blank and N/A cells shifted the columns.
 TEST(ReadingCases, B96_hami_99) {
     PEERLANE_SHARED_MACHINE(machine, "topo-m-1gpu-numa-na.txt");
