@@ -6,6 +6,7 @@
 #include <string>
 
 #include <peerlane/driver.hpp>
+#include <peerlane/pages.hpp>
 #include <peerlane/plan.hpp>
 #include <peerlane/planner.hpp>
 #include <peerlane/transfer.hpp>
@@ -32,6 +33,22 @@ class Mover {
     /// Like a copy call of the runtime: returns at once, the stream continues when the bytes are there. Both addresses
     /// must be known to the driver (std::invalid_argument otherwise). Throws Error when the driver refuses a call.
     void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream);
+    /// Lists of blocks (pages.hpp), stream-ordered like a copy; host arrays may be used again when the call returns.
+    /// One kernel moves a list, by the side whose access is proven; large segments go by copy engine; where nothing is
+    /// mapped both sides work on pinned buffers between them. Throws std::invalid_argument, with the first bad index,
+    /// for what lies outside its allocation or overlaps at the destination, and where no way is proven. A list without
+    /// blocks is no error.
+    void copy_pages(const PageCopy& copy, StreamView stream, const ListOptions& options = {});
+    void copy_segments(const SegmentCopy& copy, StreamView stream, const ListOptions& options = {});
+    void copy_strided(const StridedCopy& copy, StreamView stream, const ListOptions& options = {});
+    /// How copy_pages moves `bytes` in pages of `page_bytes` with their numbers on the host: one kernel leg, or two
+    /// through pinned memory. Routes are empty, and `why` says so, where no way is proven.
+    [[nodiscard]] Choice choose_pages(Place from, Place to, std::uint64_t bytes, std::uint64_t page_bytes) const;
+    /// The bases of many layers, checked and made known to the device once.
+    [[nodiscard]] PreparedPages prepare_pages(const LayeredPages& layers);
+    /// What copy_pages does not look at: the first i of lists on a device that is out of range or names a destination
+    /// again; empty when all is right. Waits for the stream.
+    [[nodiscard]] std::optional<std::size_t> first_bad_page(const PageCopy& copy, StreamView stream);
     /// The same with the places said and the way chosen by the caller.
     void carry_out(const Choice& choice, Location to, Location from, StreamView stream);
     /// Makes streams, events, staging memory and mappings that the choice needs, so that carry_out does not have to.
@@ -41,6 +58,7 @@ class Mover {
     [[nodiscard]] const Ready& ready() const;
 
   private:
+    friend class PreparedPages;
     struct State;
     std::unique_ptr<State> state_;
 };
@@ -48,8 +66,11 @@ class Mover {
 /// Moves `bytes` of fresh memory from one place to another by `choice`, and has the owner of the destination check
 /// every byte: the destination is poisoned before, the pattern is unique to pair, offset and seed. Each wait is bounded
 /// by `seconds_limit`. What goes wrong is in the report; throws std::invalid_argument for a place the machine lacks,
-/// and Error when memory cannot be had.
+/// and Error when memory cannot be had. With `page_bytes` (a divisor of the bytes, std::invalid_argument otherwise) the
+/// bytes are that many scattered pages in an order that the seed decides, moved by copy_pages; `choice` is then what
+/// choose_pages gave.
 TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& choice, Place from, Place to,
-                             std::uint64_t seed, int repetitions = 1, double seconds_limit = 30);
+                             std::uint64_t seed, int repetitions = 1, double seconds_limit = 30,
+                             std::uint64_t page_bytes = 0);
 
 }  // namespace peerlane

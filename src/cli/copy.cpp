@@ -28,6 +28,7 @@ struct Asked {
     RoutePolicy policy = RoutePolicy::automatic;
     bool trust_claimed = false;
     int repetitions = 1;
+    std::uint64_t page_bytes = 0;  ///< 0: in one piece
 };
 
 RoutePolicy policy_of(const std::string& word) {
@@ -55,11 +56,36 @@ std::uint64_t size_of(const std::string& word) {
     return *bytes;
 }
 
+/// Checking costs a launch a page.
+constexpr std::uint64_t most_pages = 4'000'000;
+
+std::uint64_t page_size_of(const Given& given, std::uint64_t bytes) {
+    auto const word = given.one("--page-size");
+    if (!word) {
+        return 0;
+    }
+    auto const page = parse_size(*word);
+    if (!page || *page == 0) {
+        throw UsageError(fmt::format("--page-size \"{}\" is no size: bytes or KiB, as 16KiB", *word));
+    }
+    if (bytes % *page != 0) {
+        throw UsageError(fmt::format("SIZE {} is no whole number of pages of {}", size_text(bytes), size_text(*page)));
+    }
+    if (bytes / *page > most_pages) {
+        throw UsageError(fmt::format("{} pages: at most {}", bytes / *page, most_pages));
+    }
+    if (given.one("--route").value_or("auto") != "auto") {
+        throw UsageError("--page-size goes with --route auto: what is proven decides how pages move");
+    }
+    return *page;
+}
+
 /// What holds without a driver. Places are people's.
 Asked understand_asked(const Given& given) {
     Asked asked;
     asked.bytes = size_of(given.one("SIZE").value_or(""));
     asked.policy = policy_of(given.one("--route").value_or("auto"));
+    asked.page_bytes = page_size_of(given, asked.bytes);
     auto const trust = given.one("--trust").value_or("proven");
     if (trust != "proven" && trust != "claimed") {
         throw UsageError(fmt::format("--trust \"{}\": proven or claimed", trust));
@@ -135,7 +161,9 @@ std::string rate_text(double seconds, double gbs) {
 
 std::string report_text(const TransferReport& report, const Asked& asked) {
     auto text =
-        fmt::format("Copy of {} from {} to {}: ", size_text(report.bytes), to_string(asked.from), to_string(asked.to));
+        fmt::format("Copy of {}{} from {} to {}: ", size_text(report.bytes),
+                    asked.page_bytes == 0 ? "" : fmt::format(" in scattered pages of {}", size_text(asked.page_bytes)),
+                    to_string(asked.from), to_string(asked.to));
     switch (report.result) {
         case TransferReport::Outcome::ok:
             text += fmt::format("verified, every byte checked by {}\n",
@@ -202,6 +230,11 @@ class Story {
 };
 
 Choice choice_of(const Target& target, const Asked& asked, const Verdicts* proven) {
+    if (asked.page_bytes != 0) {
+        Mover const mover(*target.driver,
+                          {target.whole, proven != nullptr ? *proven : Verdicts{}, asked.trust_claimed});
+        return mover.choose_pages(asked.from, asked.to, asked.bytes, asked.page_bytes);
+    }
     PlanOptions options;
     options.policy = asked.policy;
     options.verdicts = proven;
@@ -228,7 +261,7 @@ TransferReport carry_out(const Target& target, const Ready& ready, const Choice&
     try {
         auto report = verified_copy(*target.driver, ready, target.numbering.to_driver(choice),
                                     target.numbering.to_driver(asked.from), target.numbering.to_driver(asked.to),
-                                    target.seed, asked.repetitions);
+                                    target.seed, asked.repetitions, 30, asked.page_bytes);
         report.plan = choice;
         return report;
     } catch (const Error& error) {
@@ -298,6 +331,7 @@ Command copy_command() {
              {"SIZE", "bytes, or KiB MiB GiB, or kB MB GB"}},
             {{"--route", "auto|direct|staged", "the way to take"},
              {"--trust", "claimed", "skips the proof and believes the driver"},
+             {"--page-size", "SIZE", "moves scattered pages of this size instead of one piece"},
              {"--repeat", "N", "moves N times and reports the median"}},
             {Format::table, Format::json, Format::markdown},
             run};

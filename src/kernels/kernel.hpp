@@ -6,6 +6,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -15,12 +16,19 @@
 
 namespace peerlane {
 
+/// One of the ranges that a `copies` access moves.
+struct MemoryPiece {
+    Address to = Address::null;
+    Address from = Address::null;
+    std::uint64_t bytes = 0;
+};
+
 /// One access that a kernel makes to memory. The simulator carries it out: mapping rules, faults and time apply.
 struct MemoryStep {
-    enum class Kind : std::uint8_t { load, store, copy, fill, check, read, fetch_add, signal, wait };
+    enum class Kind : std::uint8_t { load, store, copy, fill, check, read, fetch_add, signal, wait, fetch, copies };
     Kind kind = Kind::load;
     Address to = Address::null;    ///< written (store, copy, fill, fetch_add, signal)
-    Address from = Address::null;  ///< read (load, copy, check, read, wait)
+    Address from = Address::null;  ///< read (load, copy, check, read, wait, fetch)
     std::uint64_t bytes = 0;       ///< of the range; 1, 2, 4 or 8 for load and store; 4 for fetch_add and wait
     std::uint64_t value = 0;       ///< stored, added, or waited for (at least)
     Pattern pattern{};             ///< fill, check
@@ -28,6 +36,9 @@ struct MemoryStep {
     unsigned width = 16;           ///< bytes one thread moves per access
     double budget_s = 0;           ///< wait: gives up after this long
     std::uint64_t stride = 0;      ///< read: from one word of `width` bytes to the next
+    void* into = nullptr;          ///< fetch: memory of the coroutine that the range is copied to
+    /// copies: all sources lie in one place and all destinations in one; `bytes` is their sum. Memory of the coroutine.
+    std::span<const MemoryPiece> pieces{};
 };
 
 struct StepAnswer {
@@ -142,6 +153,22 @@ inline MemoryStep signal(Address at, std::uint32_t value) {
 }
 inline MemoryStep wait(Address at, std::uint32_t at_least, double budget_s) {
     return {MemoryStep::Kind::wait, {}, at, 4, at_least, {}, {}, 4, budget_s};
+}
+/// A range read into the coroutine's own memory: a list that says what to do next.
+inline MemoryStep fetch(Address from, std::uint64_t bytes, void* into) {
+    MemoryStep made{MemoryStep::Kind::fetch, {}, from, bytes};
+    made.into = into;
+    return made;
+}
+/// Many ranges moved at once, none of them waiting for another.
+inline MemoryStep copies(std::span<const MemoryPiece> pieces, unsigned width = 16) {
+    MemoryStep made{MemoryStep::Kind::copies};
+    for (auto const& piece : pieces) {
+        made.bytes += piece.bytes;
+    }
+    made.pieces = pieces;
+    made.width = width;
+    return made;
 }
 }  // namespace step
 

@@ -13,7 +13,7 @@ namespace peerlane::move {
 
 class Executor {
   public:
-    explicit Executor(Driver& driver) : driver_(driver), resources_(driver) {}
+    Executor(Driver& driver, Resources& resources) : driver_(driver), resources_(resources) {}
 
     /// Throws std::invalid_argument for a choice that does not fit the places (a leg that does not begin where the one
     /// before ends, shares that do not add up, a route of several legs without chunk or buffers).
@@ -33,7 +33,7 @@ class Executor {
     void issue(const Leg& leg, StreamView stream, Location to, Location from, std::uint64_t bytes);
 
     Driver& driver_;
-    Resources resources_;
+    Resources& resources_;
 };
 
 }  // namespace peerlane::move

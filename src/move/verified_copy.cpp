@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,6 +60,44 @@ class Ends {
         return outcome;
     }
 
+    /// As `look`, page by page: page i of the list stands at to_index[i] and holds what page from_index[i] of the
+    /// source held. Offsets are those of the destination.
+    CheckOutcome look(Pattern expected, Pattern poison, std::uint64_t page, const std::vector<std::int64_t>& to_index,
+                      const std::vector<std::int64_t>& from_index) {
+        auto const place = to_.location().place;
+        std::vector<CheckOutcome> outcomes(to_index.size());
+        auto const pattern = [&](std::size_t i) {
+            return Pattern{expected.key, expected.offset + static_cast<std::uint64_t>(from_index[i]) * page};
+        };
+        auto const old = [&](std::size_t i) {
+            return Pattern{poison.key, poison.offset + static_cast<std::uint64_t>(to_index[i]) * page};
+        };
+        auto const at = [&](std::size_t i) { return to_.address() + static_cast<std::uint64_t>(to_index[i]) * page; };
+        if (place.is_host()) {
+            for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                outcomes[i] = driver_.check_host(at(i), page, pattern(i), old(i));
+            }
+        } else {
+            auto const bytes = outcomes.size() * sizeof(CheckOutcome);
+            Allocation const results(driver_, {host(), bytes, MemoryKind::pinned});
+            on_owner(place.index, [&](StreamView stream) {
+                for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                    CheckArguments const arguments{at(i), page, pattern(i), old(i),
+                                                   results.address() + i * sizeof(CheckOutcome)};
+                    driver_.launch(stream, check_kernel, &arguments);
+                }
+            });
+            driver_.read_host(results.address(), outcomes.data(), bytes);
+        }
+        CheckOutcome sum;
+        for (std::size_t i = 0; i < outcomes.size(); ++i) {
+            if (outcomes[i].bad != 0) {
+                add_outcome(sum, outcomes[i], static_cast<std::uint64_t>(to_index[i]) * page);
+            }
+        }
+        return sum;
+    }
+
     /// What the owner holds from `offset` on.
     prove::Window window(std::uint64_t offset) {
         auto const start = offset / 8 * 8;
@@ -109,6 +149,14 @@ TransferReport::Wrong classified(Ends& ends, const CheckOutcome& outcome, Patter
     return {kind.value_or(WrongKind::flip), outcome.first_bad, outcome.bad};
 }
 
+/// Of pages the counts have to do: words of a pattern that stand elsewhere may be another page's.
+TransferReport::Wrong counted(const CheckOutcome& outcome) {
+    auto const kind = outcome.zero == outcome.bad  ? WrongKind::zero
+                      : outcome.old == outcome.bad ? WrongKind::stale
+                                                   : WrongKind::flip;
+    return {kind, outcome.first_bad, outcome.bad};
+}
+
 /// For what must not be destroyed while work that will never end still uses it.
 template <class T>
 void keep_for_ever(std::unique_ptr<T> owned) {
@@ -129,10 +177,22 @@ std::uint64_t place_number(Place place) {
                              : 1000 + static_cast<std::uint64_t>(place.index + 1);
 }
 
+/// Numbers of all pages in an order that the seed decides; none without pages.
+std::vector<std::int64_t> shuffled_pages(std::uint64_t bytes, std::uint64_t page_bytes, std::uint64_t seed) {
+    std::vector<std::int64_t> pages(page_bytes == 0 ? 0 : bytes / page_bytes);
+    std::iota(pages.begin(), pages.end(), 0);
+    std::shuffle(pages.begin(), pages.end(), std::mt19937_64(seed));
+    return pages;
+}
+
 }  // namespace
 
 TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& choice, Place from, Place to,
-                             std::uint64_t seed, int repetitions, double seconds_limit) {
+                             std::uint64_t seed, int repetitions, double seconds_limit, std::uint64_t page_bytes) {
+    if (page_bytes != 0 && choice.bytes % page_bytes != 0) {
+        throw std::invalid_argument(
+            fmt::format("{} are no whole number of pages of {}", size_text(choice.bytes), size_text(page_bytes)));
+    }
     TransferReport report;
     report.simulated = driver.simulated();
     report.machine = driver.description();
@@ -154,8 +214,26 @@ TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& c
         report.message = std::move(message);
     };
     std::vector<double> times;
+    auto const to_index = shuffled_pages(choice.bytes, page_bytes, seed);
+    auto const from_index = shuffled_pages(choice.bytes, page_bytes, seed + 1);
+    auto const move = [&] {
+        if (page_bytes == 0) {
+            mover->carry_out(choice, ends->to().location(), ends->from().location(), stream->view());
+            return;
+        }
+        PageCopy list;
+        list.dst = pointer_to(ends->to().address());
+        list.src = pointer_to(ends->from().address());
+        list.page_bytes = page_bytes;
+        list.dst_index = to_index.data();
+        list.src_index = from_index.data();
+        list.count = to_index.size();
+        mover->copy_pages(list, stream->view());
+    };
     try {
-        mover->prepare(choice);
+        if (page_bytes == 0) {
+            mover->prepare(choice);
+        }
         // The first round is checked like the others but not timed: first use of a mapping and engines that were asleep
         // are set-up.
         for (int round = -1; round < report.repetitions; ++round) {
@@ -165,7 +243,7 @@ TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& c
             ends->fill(ends->from(), expected);
             ends->fill(ends->to(), poison);
             auto const start = driver.now();
-            mover->carry_out(choice, ends->to().location(), ends->from().location(), stream->view());
+            move();
             driver.record(done->view(), stream->view());
             if (!driver.wait_for(done->view(), seconds_limit)) {
                 throw TimeUp{};
@@ -173,10 +251,11 @@ TransferReport verified_copy(Driver& driver, const Ready& ready, const Choice& c
             if (round >= 0) {
                 times.push_back(driver.now() - start);
             }
-            auto const outcome = ends->look(expected, poison);
+            auto const outcome = page_bytes == 0 ? ends->look(expected, poison)
+                                                 : ends->look(expected, poison, page_bytes, to_index, from_index);
             if (outcome.bad != 0) {
                 report.result = TransferReport::Outcome::wrong;
-                report.wrong = classified(*ends, outcome, expected, choice.bytes);
+                report.wrong = page_bytes == 0 ? classified(*ends, outcome, expected, choice.bytes) : counted(outcome);
                 break;
             }
             report.result = TransferReport::Outcome::ok;

@@ -50,6 +50,23 @@ TEST(CliCopy, JsonHasTheKeysOfTheSchema) {
     EXPECT_EQ(leg, (Json{{"from", "gpu0"}, {"to", "gpu1"}, {"engine", "copy"}, {"issuer", "gpu0"}}));
 }
 
+TEST(CliCopy, PagesAreMovedByOneKernelAndChecked) {
+    auto const json = document("--machine h200-pair copy 0 1 64MiB --page-size 16KiB", 0);
+    EXPECT_EQ(json["verified"], true);
+    EXPECT_EQ(json["plan"]["routes"][0]["legs"][0]["engine"], "kernel");
+    EXPECT_GT(json["gbs"].get<double>(), 300);  // a call a page would give 6
+    EXPECT_EQ(document("--machine h200-pair copy host 1 3MiB --page-size 512", 0)["verified"], true);
+    EXPECT_EQ(document("--machine dgx-1v copy 0 5 1MiB --page-size 1KiB", 0)["verified"], true);  // nothing mapped
+    auto const wrong =
+        document("--machine h200-pair --fault store:0:1=flip copy 0 1 1MiB --page-size 4KiB --trust claimed", 2);
+    EXPECT_EQ(wrong["wrong"]["kind"], "flip");
+    auto const avoided = document("--machine h200-pair --fault store:0:1=flip copy 0 1 1MiB --page-size 4KiB", 1);
+    EXPECT_EQ(avoided["plan"]["routes"][0]["legs"][0]["issuer"], "gpu1");  // pulled
+    EXPECT_THAT(typed("--machine h200-pair copy 0 1 1MiB --page-size 1000").err, HasSubstr("no whole number of pages"));
+    EXPECT_EQ(typed("--machine h200-pair copy 0 1 1MiB --page-size 0").status, 64);
+    EXPECT_EQ(typed("--machine h200-pair copy 0 1 1MiB --page-size 4KiB --route direct").status, 64);
+}
+
 TEST(CliCopy, RatesOfTheRealPair) {
     EXPECT_NEAR(document("--machine h200-pair copy 0 1 256MiB --route direct", 0)["gbs"], 396, 0.03 * 396);
     EXPECT_NEAR(document("--machine h200-pair copy 0 1 256MiB --route staged", 0)["gbs"], 52, 0.06 * 52);

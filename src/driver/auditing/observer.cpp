@@ -289,6 +289,15 @@ std::vector<trace::Step> Observer::steps_of(const Kernel& kernel, const void* ar
                 break;
             case MemoryStep::Kind::fetch_add:
                 break;  // atomic: it races with nothing that is atomic too
+            case MemoryStep::Kind::copies:
+                for (auto const& piece : step->pieces) {
+                    access(trace::Step::Kind::read, piece.from, piece.bytes);
+                    access(trace::Step::Kind::write, piece.to, piece.bytes);
+                }
+                break;
+            case MemoryStep::Kind::fetch:
+                access(trace::Step::Kind::read, step->from, step->bytes);
+                return steps;  // what a list in memory names is not known before the launch runs
         }
         if (steps.size() >= most_steps) {
             break;

@@ -4,13 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <random>
 #include <vector>
 
 #include "kernels/add.cu"
 #include "kernels/check.cu"
 #include "kernels/copy.cu"
 #include "kernels/fill.cu"
+#include "kernels/pages.cu"
+#include "kernels/segments.cu"
+#include "kernels/strided.cu"
 #include "kernels/token.cu"
 #include "kernels/touch.cu"
 
@@ -59,6 +64,127 @@ TEST(DeviceCodeCopy, EveryAlignmentWidthSizeAndShapeGivesTheSameBytes) {
                 }
             }
         }
+    }
+}
+
+/// Bytes of all destinations after a host loop over the same rows.
+struct Rows {
+    Range from, to;
+    std::vector<unsigned char> expected;
+    Rows(std::size_t from_at, std::size_t to_at, std::size_t bytes) : from(from_at, bytes), to(to_at, bytes) {
+        write_pattern(data, from.data(), bytes);
+        write_pattern(poison, to.data(), bytes);
+        expected.assign(to.data(), to.data() + bytes);
+    }
+    void expect(std::size_t to_offset, std::size_t from_offset, std::size_t bytes) {
+        std::copy_n(from.data() + from_offset, bytes, expected.begin() + static_cast<std::ptrdiff_t>(to_offset));
+    }
+    [[nodiscard]] bool right() {
+        return std::equal(expected.begin(), expected.end(), to.data()) && to.untouched_before();
+    }
+};
+
+TEST(DeviceCodePages, EveryUnitPageAndShapeGivesWhatAHostLoopGives) {
+    std::mt19937 random(3);
+    for (unsigned const unit : {1U, 2U, 4U, 8U, 16U}) {
+        for (std::size_t const units : {1U, 3U, 8U, 32U, 33U}) {
+            for (auto const& shape : std::vector<LaunchShape>{{1, 1}, {3, 5}, {2, 32}, {0, 64}, {4, 2048}}) {
+                auto const page = unit * units;
+                auto const gap = random() % 2 * unit;
+                auto const total = 30 * (page + gap);
+                Rows rows(unit, 3 * unit % 16, total);
+                std::vector<std::int64_t> to(30), from(30);
+                for (int i = 0; i < 30; ++i) {
+                    to[static_cast<std::size_t>(i)] = from[static_cast<std::size_t>(i)] = i;
+                }
+                std::shuffle(to.begin(), to.end(), random);
+                std::vector<std::int32_t> const to_narrow(to.begin(), to.end());
+                auto const narrow = random() % 2 == 0;
+                PagesArguments const a{rows.to.address(),
+                                       rows.from.address(),
+                                       narrow ? address_of(to_narrow.data()) : address_of(to.data()),
+                                       Address::null,
+                                       23,
+                                       1,
+                                       page,
+                                       page + gap,
+                                       page + gap,
+                                       narrow ? 4U : 8U,
+                                       unit,
+                                       false};
+                for (std::size_t i = 0; i < 23; ++i) {
+                    rows.expect(static_cast<std::size_t>(to[i]) * (page + gap), i * (page + gap), page);
+                }
+                ASSERT_EQ(device_code_pages.launch({nullptr, 2, shape}, &a), cudaSuccess);
+                ASSERT_TRUE(rows.right()) << "unit " << unit << ", pages of " << page;
+            }
+        }
+    }
+}
+
+TEST(DeviceCodePages, LayersHaveTheirOwnBases) {
+    Rows rows(0, 0, 4096);
+    std::vector<std::uint64_t> to, from;
+    std::vector<std::int32_t> const index{2, 0, 5};
+    for (std::size_t layer = 0; layer < 4; ++layer) {
+        to.push_back(static_cast<std::uint64_t>(rows.to.address()) + layer * 1024);
+        from.push_back(static_cast<std::uint64_t>(rows.from.address()) + (3 - layer) * 1024);
+        for (std::size_t i = 0; i < 3; ++i) {
+            rows.expect(layer * 1024 + i * 48, (3 - layer) * 1024 + static_cast<std::size_t>(index[i]) * 64, 48);
+        }
+    }
+    PagesArguments const a{address_of(to.data()),
+                           address_of(from.data()),
+                           Address::null,
+                           address_of(index.data()),
+                           3,
+                           4,
+                           48,
+                           48,
+                           64,
+                           4,
+                           16,
+                           true};
+    ASSERT_EQ(device_code_pages.launch({nullptr, 2, {2, 32}}, &a), cudaSuccess);
+    EXPECT_TRUE(rows.right());
+}
+
+TEST(DeviceCodeSegments, AnyLengthAndAlignmentWithAndWithoutAKnownMost) {
+    std::mt19937 random(4);
+    for (int round = 0; round < 200; ++round) {
+        Rows rows(random() % 16, random() % 16, 90000);
+        std::vector<std::uint64_t> to, from, bytes;
+        std::size_t at = random() % 20;
+        while (at < 90000 && to.size() < 40) {
+            auto const length = std::min<std::size_t>(random() % 6 == 0 ? random() % 40000 : random() % 70, 90000 - at);
+            auto const source = random() % (90000 - length + 1);
+            to.push_back(static_cast<std::uint64_t>(rows.to.address()) + at);
+            from.push_back(static_cast<std::uint64_t>(rows.from.address()) + source);
+            bytes.push_back(length);
+            rows.expect(at, source, length);
+            at += length + random() % 30;
+        }
+        SegmentsArguments const a{address_of(to.data()), address_of(from.data()), address_of(bytes.data()), to.size(),
+                                  round % 2 == 0 ? 0U : 40000U};
+        ASSERT_EQ(
+            device_code_segments.launch({nullptr, 2, round % 3 == 0 ? LaunchShape{0, 64} : LaunchShape{3, 5}}, &a),
+            cudaSuccess);
+        ASSERT_TRUE(rows.right()) << "round " << round;
+    }
+}
+
+TEST(DeviceCodeStrided, RowsOfRows) {
+    for (unsigned const unit : {1U, 4U, 16U}) {
+        Rows rows(0, unit, 8000);
+        StridedArguments const a{rows.to.address(),      rows.from.address(),   3 * unit, {5, 4},
+                                 {4 * unit, 100 * unit}, {unit * 50, unit * 5}, unit};
+        for (std::size_t i = 0; i < 4; ++i) {
+            for (std::size_t j = 0; j < 5; ++j) {
+                rows.expect(i * 100 * unit + j * 4 * unit, i * 5 * unit + j * 50 * unit, 3 * unit);
+            }
+        }
+        ASSERT_EQ(device_code_strided.launch({nullptr, 2, {2, 7}}, &a), cudaSuccess);
+        EXPECT_TRUE(rows.right()) << unit;
     }
 }
 

@@ -1,0 +1,392 @@
+#include "move/list_mover.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <peerlane/error.hpp>
+#include <peerlane/units.hpp>
+
+#include "kernels/kernel.hpp"
+#include "kernels/strided.hpp"
+
+namespace peerlane::move {
+namespace {
+
+/// Runs at least this long on average are told as segments: fewer and longer than the pages they are made of.
+constexpr std::uint64_t run_worth_bytes = 64 * KiB;
+
+std::string pages_word(std::size_t i, std::int64_t number, const char* side, std::uint64_t room) {
+    return fmt::format("copy_pages: {}_index[{}] is {}, outside its allocation ({} bytes from the base on)", side, i,
+                       number, room);
+}
+
+}  // namespace
+
+unsigned ctas_for(std::uint64_t bytes, const ListOptions& options) {
+    auto const wanted = (bytes + 64 * KiB - 1) / (64 * KiB);
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, std::max(options.max_ctas, 1U)));
+}
+
+ListMover::ListMover(Driver& driver, const Ready& ready, Resources& resources)
+    : driver_(driver), ready_(ready), resources_(resources), uploads_(driver) {}
+
+ListMover::Found ListMover::find(const void* at, const char* side) const {
+    auto const found = driver_.provenance(address_of(at));
+    if (found.bytes == 0 || found.kind == MemoryKind::pageable) {
+        throw std::invalid_argument(fmt::format(
+            "the {} of a list is not memory that devices can reach: allocate it on a device, or pin or register it",
+            side));
+    }
+    return {found.place, found.bytes - (address_of(at) - found.base)};
+}
+
+ListMover::Numbers ListMover::read(PageIndices given, std::uint64_t count) const {
+    Numbers numbers;
+    numbers.given = given;
+    if (given.at == nullptr) {
+        numbers.values = numbers_of(given, count);
+        return numbers;
+    }
+    auto const found = driver_.provenance(address_of(given.at));
+    if (found.bytes == 0 || found.kind == MemoryKind::pageable) {
+        numbers.values = numbers_of(given, count);
+    } else if (found.place.is_device()) {
+        if (count * given.bytes > found.bytes - (address_of(given.at) - found.base)) {
+            throw std::invalid_argument(
+                fmt::format("copy_pages: {} numbers of pages are not inside their allocation", count));
+        }
+        numbers.device = found.place;
+    } else {
+        std::vector<unsigned char> raw(count * given.bytes);
+        driver_.read_host(address_of(given.at), raw.data(), raw.size());
+        auto copy = given;
+        copy.at = raw.data();
+        numbers.values = numbers_of(copy, count);
+    }
+    return numbers;
+}
+
+bool ListMover::allowed(Check check, int accessor, int owner) const {
+    if (ready_.trust_claimed) {
+        auto const* const pair = ready_.machine.pair(accessor, owner);
+        return pair == nullptr || pair->claim.value_or(true);
+    }
+    auto const* const verdict = ready_.verdicts.pair(accessor, owner);
+    return verdict != nullptr && (*verdict)[check].result == Result::ok;
+}
+
+Way ListMover::way_of(Place from, Place to, std::optional<Place> lists) const {
+    if (from.is_host() && to.is_host()) {
+        throw std::invalid_argument("a list has at least one end on a device");
+    }
+    if (from == to || from.is_host() || to.is_host()) {
+        return {from, to, from.is_device() ? from.index : to.index, false};
+    }
+    auto const push = allowed(Check::store, from.index, to.index);
+    auto const pull = allowed(Check::load, to.index, from.index);
+    if (pull && (!push || lists == to)) {
+        return {from, to, to.index, false};
+    }
+    if (push) {
+        return {from, to, from.index, false};
+    }
+    auto const* const control = ready_.verdicts.control_of(from.index, to.index);
+    if (control != nullptr && control->staged.result != Result::ok && control->staged.result != Result::skipped) {
+        throw std::invalid_argument(
+            fmt::format("no way for a list from {} to {}: neither kernel access nor the host "
+                        "delivers right bytes",
+                        to_string(from), to_string(to)));
+    }
+    return {from, to, from.index, true};
+}
+
+void ListMover::map(int issuer, Address at) {
+    auto found = driver_.provenance(at);
+    auto const reaches = [&] {
+        return !found.place.is_device() || found.place.index == issuer || found.kind == MemoryKind::managed ||
+               std::count(found.kernel_access.begin(), found.kernel_access.end(), issuer) != 0;
+    };
+    if (reaches()) {
+        return;
+    }
+    resources_.map({gpu(issuer), found.place, Engine::kernel, gpu(issuer)});
+    if (found.kind == MemoryKind::virtual_memory) {
+        (void)driver_.grant(at, issuer, Access::read_write);
+    } else if (found.pool) {
+        (void)driver_.grant(*found.pool, issuer, Access::read_write);
+    }
+    found = driver_.provenance(at);
+    if (!reaches()) {
+        throw Error({code::illegal_address, "map", issuer, found.place.index,
+                     "kernels cannot reach this memory and it cannot be granted: allocate it otherwise"});
+    }
+}
+
+ListMover::Readable ListMover::readable(const Numbers& to, const Numbers& from, std::uint64_t count,
+                                        StreamView stream) {
+    Readable lists;
+    auto const* const on_device = to.device ? &to : from.device ? &from : nullptr;
+    std::int64_t most = 0;
+    for (auto const* list : {&to, &from}) {
+        if (!list->device && list->given.at != nullptr && !list->values.empty()) {
+            most = std::max(most, *std::max_element(list->values.begin(), list->values.end()));
+        }
+    }
+    auto const narrow = most <= std::numeric_limits<std::int32_t>::max();
+    lists.index_bytes = on_device != nullptr ? on_device->given.bytes : narrow ? 4 : 8;
+    if ((to.device && from.device && to.given.bytes != from.given.bytes) || (lists.index_bytes == 4 && !narrow)) {
+        throw std::invalid_argument("copy_pages: both lists of numbers on devices must have one width");
+    }
+    auto const bytes = count * lists.index_bytes;
+    auto const put = [&](const Numbers& list) -> Address {
+        if (list.given.at == nullptr) {
+            return Address::null;
+        }
+        if (list.device && list.device->index == stream.device) {
+            return address_of(list.given.at);
+        }
+        auto& slot = uploads_.take(stream, bytes);
+        lists.slots.push_back(&slot);
+        if (list.device) {
+            auto const api = driver_.capturing(stream) ? CopyApi::automatic : CopyApi::peer;
+            driver_.copy(stream, {slot.device.location(), {*list.device, address_of(list.given.at)}, bytes, api});
+            return slot.device.address();
+        }
+        if (lists.index_bytes == 8) {
+            driver_.write_host(slot.pinned.address(), list.values.data(), bytes);
+        } else {
+            std::vector<std::int32_t> const small(list.values.begin(), list.values.end());
+            driver_.write_host(slot.pinned.address(), small.data(), bytes);
+        }
+        uploads_.send(slot, stream, bytes);
+        uploads_.used(slot, stream);  // so that the next list takes another slot
+        return slot.device.address();
+    };
+    lists.to_index = put(to);
+    lists.from_index = put(from);
+    return lists;
+}
+
+void ListMover::release(const Readable& lists, StreamView stream) {
+    for (auto* const slot : lists.slots) {
+        uploads_.used(*slot, stream);
+    }
+}
+
+void ListMover::on_issuer(const Way& way, StreamView stream, const Submit& submit) {
+    if (stream.device == way.issuer) {
+        submit(stream);
+        return;
+    }
+    auto& lane = resources_.take({1.0, {way.leg()}, 0, 0});
+    auto& entry = resources_.entry(stream.device);
+    auto const inner = lane.streams[0].view();
+    driver_.record(entry.view(), stream);
+    driver_.wait(inner, entry.view());
+    submit(inner);
+    driver_.record(lane.last[0].view(), inner);
+    driver_.wait(stream, lane.last[0].view());
+}
+
+void ListMover::set_flag(const ListOptions& options, StreamView stream) {
+    if (!options.then_set) {
+        return;
+    }
+    auto const& at = *options.then_set;
+    auto const write = [&](StreamView on) { driver_.write_value(on, at.address, options.value); };
+    if (at.place.is_host()) {
+        write(stream);
+    } else {
+        on_issuer({at.place, at.place, at.place.index, false}, stream, write);
+    }
+}
+
+void ListMover::page_list(const Way& way, const PagesArguments& common, const Numbers& to, const Numbers& from,
+                          StreamView stream, const ListOptions& options) {
+    auto arguments = common;
+    LaunchShape const shape{ctas_for(common.pages * common.layers * common.page_bytes, options), 512};
+    if (!way.staged) {
+        on_issuer(way, stream, [&](StreamView on) {
+            auto const lists = readable(to, from, common.pages, on);
+            arguments.to_index = lists.to_index;
+            arguments.from_index = lists.from_index;
+            arguments.index_bytes = lists.index_bytes;
+            driver_.launch(on, pages_kernel, &arguments, shape);
+            release(lists, on);
+        });
+        return;
+    }
+    auto const route = staged_route(way, common.pages * common.page_bytes, common.page_bytes);
+    auto const pages_a_chunk = route.chunk / common.page_bytes;
+    Readable source, target;
+    auto const none = Numbers{{}, {}, {}};
+    auto const part = [&](std::uint64_t chunk, Address list, unsigned bytes) {
+        // Without numbers page i is i itself: the base moves on instead.
+        return list == Address::null ? Address::null : list + chunk * pages_a_chunk * bytes;
+    };
+    auto const count = [&](std::uint64_t chunk) {
+        return std::min(pages_a_chunk, common.pages - chunk * pages_a_chunk);
+    };
+    Side const out{[&](StreamView on) { source = readable(none, from, common.pages, on); },
+                   [&](std::uint64_t chunk, StreamView on, Address buffer) {
+                       auto gather = common;
+                       auto const identity = source.from_index == Address::null;
+                       gather.to = buffer;
+                       gather.to_pitch = common.page_bytes;
+                       gather.from = common.from + (identity ? chunk * pages_a_chunk * common.from_pitch : 0);
+                       gather.from_index = part(chunk, source.from_index, source.index_bytes);
+                       gather.index_bytes = source.index_bytes;
+                       gather.pages = count(chunk);
+                       driver_.launch(on, pages_kernel, &gather, shape);
+                   },
+                   [&](StreamView on) { release(source, on); }};
+    Side const in{[&](StreamView on) { target = readable(to, none, common.pages, on); },
+                  [&](std::uint64_t chunk, StreamView on, Address buffer) {
+                      auto scatter = common;
+                      auto const identity = target.to_index == Address::null;
+                      scatter.from = buffer;
+                      scatter.from_pitch = common.page_bytes;
+                      scatter.to = common.to + (identity ? chunk * pages_a_chunk * common.to_pitch : 0);
+                      scatter.to_index = part(chunk, target.to_index, target.index_bytes);
+                      scatter.index_bytes = target.index_bytes;
+                      scatter.pages = count(chunk);
+                      driver_.launch(on, pages_kernel, &scatter, shape);
+                  },
+                  [&](StreamView on) { release(target, on); }};
+    through_host(resources_.take(route), stream, (common.pages + pages_a_chunk - 1) / pages_a_chunk, out, in);
+}
+
+void ListMover::pages(const PageCopy& copy, StreamView stream, const ListOptions& options) {
+    if (copy.count == 0 || copy.page_bytes == 0) {
+        set_flag(options, stream);
+        return;
+    }
+    auto const to_pitch = copy.dst_pitch == 0 ? copy.page_bytes : copy.dst_pitch;
+    auto const from_pitch = copy.src_pitch == 0 ? copy.page_bytes : copy.src_pitch;
+    if (to_pitch < copy.page_bytes) {
+        throw std::invalid_argument("copy_pages: the destination's pitch is less than a page, so pages overlap");
+    }
+    auto const target = find(copy.dst, "destination");
+    auto const source = find(copy.src, "source");
+    auto const to = read(copy.dst_index, copy.count);
+    auto const from = read(copy.src_index, copy.count);
+    check_numbers(to, copy.page_bytes, to_pitch, target.room, "dst");
+    check_numbers(from, copy.page_bytes, from_pitch, source.room, "src");
+    if (to.on_host()) {
+        if (auto const i = first_repeated(to.values)) {
+            throw std::invalid_argument(
+                fmt::format("copy_pages: dst_index[{}] names page {} a second time", *i, to.values[*i]));
+        }
+    }
+    auto const way = way_of(source.place, target.place, to.device ? to.device : from.device);
+    auto const base_to = address_of(copy.dst), base_from = address_of(copy.src);
+    if (to.on_host() && from.on_host() && to_pitch == copy.page_bytes && from_pitch == copy.page_bytes) {
+        auto const runs = runs_of(to.values, from.values);
+        if (copy.count * copy.page_bytes / runs >= run_worth_bytes) {
+            std::vector<Segment> segments;
+            segments.reserve(copy.count);
+            for (std::uint64_t i = 0; i < copy.count; ++i) {
+                segments.push_back({base_to + static_cast<std::uint64_t>(to.values[i]) * to_pitch,
+                                    base_from + static_cast<std::uint64_t>(from.values[i]) * from_pitch,
+                                    copy.page_bytes});
+            }
+            segment_list(way, merged(segments), stream, options);
+            set_flag(options, stream);
+            return;
+        }
+    }
+    if (way.staged && copy.page_bytes > most_staged_page) {
+        throw std::invalid_argument(fmt::format(
+            "copy_pages: nothing is mapped and a page of {} is more than the staging buffer takes: give the "
+            "numbers of pages in host memory",
+            size_text(copy.page_bytes)));
+    }
+    map_ends(way, base_to, base_from);
+    PagesArguments const arguments{base_to,
+                                   base_from,
+                                   Address::null,
+                                   Address::null,
+                                   copy.count,
+                                   1,
+                                   copy.page_bytes,
+                                   to_pitch,
+                                   from_pitch,
+                                   8,
+                                   unit_of({static_cast<std::uint64_t>(base_to), static_cast<std::uint64_t>(base_from),
+                                            copy.page_bytes, to_pitch, from_pitch}),
+                                   false};
+    page_list(way, arguments, to, from, stream, options);
+    set_flag(options, stream);
+}
+
+void ListMover::check_numbers(const Numbers& numbers, std::uint64_t page_bytes, std::uint64_t pitch, std::uint64_t room,
+                              const char* side) {
+    if (numbers.on_host()) {
+        if (auto const i = first_outside(numbers.values, page_bytes, pitch, room)) {
+            throw std::invalid_argument(pages_word(*i, numbers.values[*i], side, room));
+        }
+    }
+}
+
+void ListMover::map_ends(const Way& way, Address to, Address from) {
+    map(way.issuer, from);
+    map(way.staged ? way.to.index : way.issuer, to);
+}
+
+void ListMover::strided(const StridedCopy& copy, StreamView stream, const ListOptions& options) {
+    auto const rows = copy.counts[0] * copy.counts[1];
+    if (rows == 0 || copy.row_bytes == 0) {
+        set_flag(options, stream);
+        return;
+    }
+    auto const target = find(copy.dst, "destination");
+    auto const source = find(copy.src, "source");
+    auto const span = [&](const std::array<std::uint64_t, 2>& pitch) {
+        return (copy.counts[1] - 1) * pitch[1] + (copy.counts[0] - 1) * pitch[0] + copy.row_bytes;
+    };
+    if (span(copy.dst_pitch) > target.room || span(copy.src_pitch) > source.room) {
+        throw std::invalid_argument(fmt::format("copy_strided: the rows of the {} reach outside its allocation",
+                                                span(copy.dst_pitch) > target.room ? "destination" : "source"));
+    }
+    auto const inner = copy.counts[0] > 1 ? copy.dst_pitch[0] : copy.row_bytes;
+    auto const group = (copy.counts[0] - 1) * copy.dst_pitch[0] + copy.row_bytes;
+    auto const nested = inner >= copy.row_bytes && (copy.counts[1] == 1 || copy.dst_pitch[1] >= group);
+    // Groups may also lie inside the gaps of each other's rows: heads of a page, told the other way round.
+    auto const woven =
+        copy.dst_pitch[1] >= copy.row_bytes && inner >= (copy.counts[1] - 1) * copy.dst_pitch[1] + copy.row_bytes;
+    if (!nested && !woven) {
+        throw std::invalid_argument("copy_strided: rows of the destination overlap");
+    }
+    auto const way = way_of(source.place, target.place, std::nullopt);
+    auto const base_to = address_of(copy.dst), base_from = address_of(copy.src);
+    if (way.staged) {
+        std::vector<Segment> segments;
+        segments.reserve(rows);
+        for (std::uint64_t i = 0; i < copy.counts[1]; ++i) {
+            for (std::uint64_t j = 0; j < copy.counts[0]; ++j) {
+                segments.push_back({base_to + i * copy.dst_pitch[1] + j * copy.dst_pitch[0],
+                                    base_from + i * copy.src_pitch[1] + j * copy.src_pitch[0], copy.row_bytes});
+            }
+        }
+        segment_list(way, merged(segments), stream, options);
+        set_flag(options, stream);
+        return;
+    }
+    map_ends(way, base_to, base_from);
+    StridedArguments const arguments{
+        base_to,
+        base_from,
+        copy.row_bytes,
+        copy.counts,
+        copy.dst_pitch,
+        copy.src_pitch,
+        unit_of({static_cast<std::uint64_t>(base_to), static_cast<std::uint64_t>(base_from), copy.row_bytes,
+                 copy.dst_pitch[0], copy.dst_pitch[1], copy.src_pitch[0], copy.src_pitch[1]})};
+    LaunchShape const shape{ctas_for(rows * copy.row_bytes, options), 512};
+    on_issuer(way, stream, [&](StreamView on) { driver_.launch(on, strided_kernel, &arguments, shape); });
+    set_flag(options, stream);
+}
+
+}  // namespace peerlane::move

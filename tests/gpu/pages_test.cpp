@@ -1,0 +1,68 @@
+/// Random lists of blocks on devices, against a host loop.
+
+#include <gtest/gtest.h>
+
+#include <peerlane/error.hpp>
+#include <peerlane/mover.hpp>
+#include <peerlane/open.hpp>
+
+#include "support/list_oracle.hpp"
+
+namespace peerlane {
+namespace {
+
+std::unique_ptr<Driver> two_devices() {
+    try {
+        auto driver = open_cuda();
+        return driver->device_count() >= 2 ? std::move(driver) : nullptr;
+    } catch (const Error&) {
+        return nullptr;
+    }
+}
+
+/// Only these kernel accesses count as proven; the host always does.
+Ready proven(Driver& driver, bool store, bool load) {
+    Ready ready{driver.machine(), {}, false};
+    for (auto const& pair : ready.machine.pairs) {
+        PairVerdict verdict;
+        verdict.accessor = pair.accessor;
+        verdict.owner = pair.owner;
+        verdict[Check::store].result = verdict[Check::push].result = store ? Result::ok : Result::wrong;
+        verdict[Check::load].result = verdict[Check::pull].result = load ? Result::ok : Result::wrong;
+        ready.verdicts.pairs.push_back(verdict);
+        ControlVerdict control{pair.accessor, pair.owner, {}};
+        control.staged.result = Result::ok;
+        ready.verdicts.control.push_back(control);
+    }
+    return ready;
+}
+
+TEST(PagesOnDevices, AThousandRandomListsGiveWhatAHostLoopGives) {
+    auto const driver = two_devices();
+    if (!driver) {
+        GTEST_SKIP() << "needs two CUDA devices";
+    }
+    struct Way {
+        bool store, load;
+        Place from, to;
+        int stream_device;
+    };
+    std::uint64_t seed = 100;
+    for (auto const& way :
+         {Way{true, false, gpu(0), gpu(1), 0}, Way{true, false, gpu(1), gpu(0), 0}, Way{false, true, gpu(0), gpu(1), 1},
+          Way{false, true, gpu(0), gpu(1), 0}, Way{false, false, gpu(0), gpu(1), 1}, Way{true, true, gpu(0), gpu(0), 0},
+          Way{true, true, gpu(0), host(), 0}, Way{true, true, host(), gpu(1), 1}}) {
+        SCOPED_TRACE(to_string(way.from) + " to " + to_string(way.to));
+        Mover mover(*driver, proven(*driver, way.store, way.load));
+        testing_lists::Oracle oracle(*driver, mover, way.from, way.to, way.stream_device, ++seed);
+        for (int i = 0; i < 130; ++i) {
+            oracle.one();
+            if (HasFatalFailure()) {
+                FAIL() << "list " << i;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace peerlane
