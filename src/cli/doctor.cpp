@@ -1,5 +1,8 @@
 /// peerlane doctor: which device can really reach which, in which direction, for which kind of access, and why not.
 
+#include <algorithm>
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include <peerlane/named.hpp>
@@ -31,11 +34,20 @@ std::string in_shell(const std::string& word) {
     return out + "'";
 }
 
+/// A ticket is read by strangers: files without their folders.
+bool for_strangers(const Globals& globals) {
+    return globals.format == Format::markdown;
+}
+
+std::string file_name(const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+}
+
 /// What next commands begin with.
 std::string typed(const Globals& globals) {
     std::string text = "peerlane";
     for (auto const& machine : globals.machines) {
-        text += " --machine " + in_shell(machine);
+        text += " --machine " + in_shell(for_strangers(globals) ? file_name(machine) : machine);
     }
     if (!globals.fabric.empty()) {
         text += " --fabric " + in_shell(globals.fabric);
@@ -113,7 +125,10 @@ Status run(Context& context) {
         return exit_status(found);
     }
     auto target = open_target(context.globals);
-    auto const facts = facts_of(target, context.globals);
+    auto facts = facts_of(target, context.globals);
+    if (for_strangers(context.globals)) {
+        facts = scrub(std::move(facts));
+    }
     if (!target.driver) {
         auto found = without_devices(target, facts);
         found.version = version();
@@ -123,6 +138,9 @@ Status run(Context& context) {
     }
     auto found = examine(context, target, asked, facts, version());
     found.typed = typed(context.globals);
+    if (for_strangers(context.globals)) {
+        found.recorded = file_name(found.recorded);
+    }
     show(context, found);
     return exit_status(found);
 }

@@ -220,6 +220,14 @@ std::string verdict_in_words(const Examination& found) {
     if (less > 0) {
         parts.push_back(count_of(less, all, "has less than its claim", "have less than their claim"));
     }
+    auto const bad_groups = std::count_if(verdicts.groups.begin(), verdicts.groups.end(), [&](const auto& group) {
+        return collapsed(verdicts, group) ||
+               (group.result != Result::ok && group.result != Result::skipped && group.result != Result::no);
+    });
+    if (bad_groups > 0) {
+        parts.push_back(fmt::format("{} of {} groups of pairs are not right or collapse when they move together",
+                                    bad_groups, verdicts.groups.size()));
+    }
     if (slow > 0) {
         parts.push_back(fmt::format("{} data direction{} faster through the host", slow, slow == 1 ? " is" : "s are"));
     }
@@ -228,6 +236,16 @@ std::string verdict_in_words(const Examination& found) {
     }
     if (denied < all) {
         parts.push_back(count_of(right, all, "proven right", "proven right"));
+    }
+    std::vector<std::string> codes;
+    for (auto const& finding : verdicts.findings) {
+        if (finding.severity != Finding::Severity::info && finding.code != "claim-broken" &&
+            std::find(codes.begin(), codes.end(), finding.code) == codes.end()) {
+            codes.push_back(finding.code);
+        }
+    }
+    if (!codes.empty()) {
+        parts.push_back(fmt::format("found {}", fmt::join(codes, ", ")));
     }
     if (!found.interrupted.empty()) {
         parts.push_back(fmt::format("{} step{} of an earlier run never came back", found.interrupted.size(),

@@ -1,6 +1,7 @@
 /// What the doctor found, for people: one screen for eight devices.
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -36,7 +37,7 @@ std::string machine_line(const Examination& found) {
     if (!origin.name.empty()) {
         parts.push_back(origin.name);
     } else if (found.verdicts.simulated && !origin.files.empty()) {
-        parts.push_back(origin.files.front());
+        parts.push_back(std::filesystem::path(origin.files.front()).filename().string());
     }
     for (auto const& [model, count] : models) {
         parts.push_back(fmt::format("{} x {}", count, model));
@@ -150,13 +151,17 @@ std::string range_text(const std::vector<double>& rates) {
 
 /// Pairs together: those that went wrong, and the slowest of the others.
 void groups(Page& page, const Verdicts& verdicts) {
-    std::size_t right = 0;
+    constexpr std::size_t most = 4;
+    std::size_t right = 0, bad = 0;
     const GroupVerdict* slowest = nullptr;
     for (auto const& group : verdicts.groups) {
         bool const less = collapsed(verdicts, group);
         auto const rate = group.gbs ? fmt::format(", the slowest pair {} GB/s", gbs_text(*group.gbs)) : "";
         auto const how = group.pull ? "pulled" : "pushed";
         if (group.result != Result::ok || less) {
+            if (++bad > most) {
+                continue;
+            }
             page.item(fmt::format("together, {}, {}: {}{}{}{}", group.name, how,
                                   group.result == Result::ok ? "COLLAPSED" : to_string(group.result), rate,
                                   group.reason.empty() ? "" : ": ", group.reason));
@@ -166,6 +171,9 @@ void groups(Page& page, const Verdicts& verdicts) {
         if (group.gbs && (slowest == nullptr || *group.gbs < *slowest->gbs)) {
             slowest = &group;
         }
+    }
+    if (bad > most) {
+        page.item(fmt::format("and {} more groups, in the JSON", bad - most));
     }
     if (right > 0) {
         page.item(fmt::format("{} together right{}", right == 1 ? "1 group" : fmt::format("{} groups", right),

@@ -128,6 +128,16 @@ TEST(Doctor, MarkdownIsForATicket) {
     EXPECT_THAT(ran.out, HasSubstr("- error claim-broken, 0:1"));
 }
 
+TEST(Doctor, ATicketNamesNoFolders) {
+    Folder const folder;
+    auto const machine = folder.file("m.json", peerlane({"--machine", "h200-pair", "--format", "json", "topo"}).out);
+    auto const ran = peerlane({"--machine", machine, "--fault", "push:0:1=flip", "--format", "markdown", "doctor",
+                               "--record", folder.file("r.jsonl")});
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_THAT(ran.out, HasSubstr("--machine m.json"));
+    EXPECT_THAT(ran.out, Not(HasSubstr(folder.path())));
+}
+
 TEST(Doctor, TheDocumentIsSavedToo) {
     Folder const folder;
     auto const file = folder.file("verdicts.json");
