@@ -216,6 +216,7 @@ void HwlocReader::walk(const pugi::xml_node& root) {
         auto const context = enter(node, std::move(above));
         // Objects that hold only processors are not worth a visit of their own.
         for (auto child = node.last_child(); child; child = child.previous_sibling()) {
+            refuse_text(source_, child);
             if (std::string_view(child.name()) == "object" && attribute(child, "type") != "PU") {
                 stack.emplace_back(child, context);
             }
@@ -310,6 +311,7 @@ Machine HwlocReader::read() {
     find_numas(machine);
     walk(machine);
     for (auto const& child : topology.children()) {
+        refuse_text(source_, child);
         if (std::string_view(child.name()) == "distances2hetero" || std::string_view(child.name()) == "distances2") {
             matrix(child);
         }

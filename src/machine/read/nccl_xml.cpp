@@ -84,6 +84,7 @@ class NcclXml {
         std::vector<Open> open{{-1, -1}};
         auto node = system.first_child();
         while (node) {
+            refuse_text(source_, node);
             auto here = open.back();
             bool const element = node.type() == pugi::node_element;
             bool const elsewhere = element && is(node, "cpu") && of_another_host(node);

@@ -1,5 +1,6 @@
 #include "machine/read/xml.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -137,6 +138,19 @@ void parse_xml(const Source& source, pugi::xml_document& document) {
 int line_of(const Source& source, const pugi::xml_node& node) {
     auto const offset = node.offset_debug();
     return offset < 0 ? 0 : line_at(source.text, static_cast<std::size_t>(offset));
+}
+
+void refuse_text(const Source& source, const pugi::xml_node& node) {
+    if (node.type() != pugi::node_pcdata && node.type() != pugi::node_cdata) {
+        return;
+    }
+    std::string_view const text = node.value();
+    auto const from = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    auto const above = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(from), '\n');
+    auto const rest = text.substr(from);
+    refuse(source, line_of(source, node) + static_cast<int>(above),
+           fmt::format("\"{}\" stands between elements: a mark is lost",
+                       rest.substr(0, std::min<std::size_t>(rest.find('\n'), 40))));
 }
 
 void note_later_documents(const Source& source, const pugi::xml_document& document, Machine& machine) {

@@ -19,6 +19,9 @@ int line_of(const Source& source, const pugi::xml_node& node);
 /// skipped. Empty when the text does not begin so.
 std::string_view root_element(std::string_view text);
 
+/// Refuses text that stands between elements, where these formats have none: a mark was lost, and with it an element.
+void refuse_text(const Source& source, const pugi::xml_node& node);
+
 /// Documents that follow the first one in the same text, as when the dumps of several runs are pasted together: notice
 /// two-tables for each.
 void note_later_documents(const Source& source, const pugi::xml_document& document, Machine& machine);

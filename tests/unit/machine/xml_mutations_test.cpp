@@ -173,6 +173,15 @@ TEST(XmlMutations, CutAnywhereIsRefused) {
     }
 }
 
+TEST(XmlMutations, AnElementThatLostItsMarkIsRefused) {
+    auto const system = replaced(system_xml(), "<pci busid=\"0000:cb", "pci busid=\"0000:cb");
+    EXPECT_NE(refusal(replaced(system, "<nic>[^]*</nic>\\s*</pci>", "")).find("input:20: \"pci busid="),
+              std::string::npos)
+        << refusal(replaced(system, "<nic>[^]*</nic>\\s*</pci>", ""));
+    auto const topology = replaced(topology_xml(), "<object type=\"PCIDev\" gp_index=\"6\"", "object type=\"PCIDev\"");
+    EXPECT_NE(refusal(topology).find("stands between elements"), std::string::npos) << refusal(topology);
+}
+
 // What a GPU of the file was known by is lost: it is not left out without a word.
 TEST(XmlMutations, ALostClassIsTold) {
     auto const machine = read(replaced(system_xml(), "ca:00.0\" class=\"0x030200\"", "ca:00.0\""));
