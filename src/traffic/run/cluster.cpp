@@ -27,7 +27,7 @@ constexpr int most_nodes = 1024;
 constexpr int transfers_of_a_nic = 4;       ///< worked on at once for one device; more wait
 constexpr double network_fixed_s = 5e-6;    ///< from the call to the first byte on the other side; usual of RDMA writes
 constexpr std::size_t exact_flows = 5'000;  ///< up to so many, rates follow every change at once
-constexpr double delay_of_rates = 0.01;     ///< of a usual flow's time, above that
+constexpr double delay_of_rates = 0.001;    ///< of the least time that all can take, above that
 
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
@@ -47,7 +47,8 @@ class Cluster {
           nodes_(nodes),
           per_node_(static_cast<int>(node.machine().devices.size())),
           book_(sim::make_truth(node.machine(), node.figures(), {})),
-          sharing_(capacities()),
+          capacity_(capacities()),
+          sharing_(capacity_),
           used_(sharing_.links(), 0.0) {}
 
     Simulation run() {
@@ -230,12 +231,17 @@ class Cluster {
         if (flows_.size() <= exact_flows) {
             return;
         }
-        std::vector<double> alone;
+        std::vector<double> bytes(used_.size(), 0.0);
         for (auto const& flow : flows_) {
-            alone.push_back(static_cast<double>(flow.bytes) / path_of(flow).rate);
+            for (auto const& use : uses_of(flow, path_of(flow))) {
+                bytes[at(use.link)] += use.weight * static_cast<double>(flow.bytes);
+            }
         }
-        std::nth_element(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(alone.size() / 2), alone.end());
-        delay_ = delay_of_rates * alone[alone.size() / 2];
+        double least = 0;  // time that the most loaded link needs
+        for (std::size_t link = 0; link < bytes.size(); ++link) {
+            least = bytes[link] > 0 ? std::max(least, bytes[link] / capacity_[link]) : least;
+        }
+        delay_ = delay_of_rates * least;
     }
 
     void schedule(double time, std::uint32_t flow, What what, std::uint32_t version = 0) {
@@ -368,14 +374,13 @@ class Cluster {
         }
         result_.makespan_s -= result_.flows.empty() ? 0 : first;
         auto const names = traffic::link_names(book_.truth());
-        auto const capacity = capacities_of_all();
         double highest = 0;
         for (std::size_t link = 0; link < used_.size(); ++link) {
             if (used_[link] == 0) {
                 continue;
             }
-            LinkLoad load{name_of(link, names), used_[link], capacity[link] / 1e9,
-                          used_[link] / (capacity[link] * result_.makespan_s)};
+            LinkLoad load{name_of(link, names), used_[link], capacity_[link] / 1e9,
+                          used_[link] / (capacity_[link] * result_.makespan_s)};
             if (load.utilization > highest * (1 + 1e-9)) {
                 highest = load.utilization;
                 result_.bottleneck = load.name;
@@ -384,17 +389,12 @@ class Cluster {
         }
     }
 
-    std::vector<double> capacities_of_all() {
-        nics_.clear();
-        nic_of_.clear();
-        return capacities();
-    }
-
     const std::vector<Flow>& flows_;
     int nodes_, per_node_;
     LegBook book_;
-    std::vector<int> nics_{};    ///< nodes of the graph
-    std::vector<int> nic_of_{};  ///< [device of a node]: index into nics_
+    std::vector<int> nics_{};       ///< nodes of the graph
+    std::vector<int> nic_of_{};     ///< [device of a node]: index into nics_
+    std::vector<double> capacity_;  ///< of all links
     model::Sharing sharing_;
     std::vector<double> used_;  ///< bytes, of each link
     std::map<std::tuple<int, int, bool>, Path> paths_{};
