@@ -18,12 +18,13 @@ namespace peerlane::prove {
 /// One thing to find out. `control` steps move bytes source > destination through the host: accessor is then the
 /// source. `self_test` steps plant wrong bytes in the memory of one device, accessor and owner alike, and ask whether
 /// those that look find them. `ways` steps try the other mappings of a pair (pool, virtual memory). `group` steps move
-/// bytes of all `pairs` at once; accessor and owner are those of the first. `idle` steps ask whether a device (accessor
-/// and owner alike) takes work; hosts run them by themselves after a hang.
+/// bytes of all `pairs` at once (check push or pull), or map them all at once (check map); accessor and owner are those
+/// of the first. `idle` steps ask whether a device (accessor and owner alike) takes work; hosts run them by themselves
+/// after a hang.
 struct ProbeStep {
     enum class Kind : std::uint8_t { check, control, self_test, ways, group, idle };
     Kind kind = Kind::check;
-    Check check = Check::claim;  ///< of kind check; of kind group push or pull
+    Check check = Check::claim;  ///< of kind check; of kind group push, pull or map
     int accessor = 0;
     int owner = 0;
     std::vector<std::uint64_t> sizes{};  ///< ascending; empty for claim and map

@@ -29,7 +29,7 @@ enum class WrongKind : std::uint8_t { zero, stale, flip, mirror, offset };
 
 /// One way to map the memory of the owner for the accessor.
 struct MappingWay {
-    std::string way;  ///< enable, pool, virtual
+    std::string way;  ///< enable, pool, virtual, together (beside all other peers of the accessor)
     Result result = Result::skipped;
     std::optional<int> code{};  ///< of a refusal
     std::string reason{};

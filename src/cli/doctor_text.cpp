@@ -1,6 +1,7 @@
 /// What the doctor found, for people: one screen for eight devices.
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -106,7 +107,14 @@ Served served(const Verdicts& verdicts, int source, int destination) {
     if (right == 0) {
         return {"none", route->use == RouteVerdict::Use::none ? "31" : nullptr};
     }
-    auto const whole = [](const PairVerdict* pair) { return pair == nullptr || !is_bad(*pair); };
+    // Wrong pushes of the pair that pulls here are the other direction's.
+    auto const whole = [](const PairVerdict* pair) {
+        constexpr std::array both_directions{Check::map, Check::atomic, Check::flag};
+        return pair == nullptr || std::none_of(both_directions.begin(), both_directions.end(), [&](Check check) {
+                   auto const result = (*pair)[check].result;
+                   return result == Result::wrong || result == Result::hang || result == Result::error;
+               });
+    };
     bool const all = right == tried && route->use == RouteVerdict::Use::direct && whole(pushing) && whole(pulling);
     return all ? Served{"ok", "32"} : Served{"part", "33"};
 }

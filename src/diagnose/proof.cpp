@@ -76,7 +76,9 @@ class Lines {
 
 bool no_slot(const PairVerdict& pair) {
     auto const& map = pair[Check::map];
-    return map.code == code::too_many_peers && map.result != Result::ok;
+    auto const lost = [](const MappingWay& way) { return way.way == "together" && way.result == Result::no; };
+    return (map.code == code::too_many_peers && map.result != Result::ok) ||
+           std::any_of(map.ways.begin(), map.ways.end(), lost);
 }
 
 void claims_and_maps(const Context& context, Findings& findings) {
@@ -211,8 +213,9 @@ void places(const Context& context, Findings& findings) {
         int enabled = 0;
         for (auto const& pair : context.verdicts.pairs) {
             if (pair.accessor == accessor) {
-                enabled += pair[Check::map].result == Result::ok ? 1 : 0;
-                if (no_slot(pair)) {
+                if (!no_slot(pair)) {
+                    enabled += pair[Check::map].result == Result::ok ? 1 : 0;
+                } else {
                     refused.emplace_back(pair.accessor, pair.owner);
                 }
             }

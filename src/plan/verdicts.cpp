@@ -167,7 +167,8 @@ std::string describe(const ProbeStep& step) {
         return fmt::format("self-test {}", step.owner);
     }
     if (step.kind == ProbeStep::Kind::group) {
-        return fmt::format("group {}, {}", step.name, step.check == Check::pull ? "pulled" : "pushed");
+        auto const* const how = step.check == Check::map ? "mapped" : step.check == Check::pull ? "pulled" : "pushed";
+        return fmt::format("group {}, {}", step.name, how);
     }
     if (step.kind == ProbeStep::Kind::idle) {
         return fmt::format("idle {}", step.owner);

@@ -62,6 +62,19 @@ std::vector<ProbeStep> group_steps(const Verdicts& verdicts, std::uint64_t seed)
         devices.insert({pair.accessor, pair.owner});
     }
     std::vector<ProbeStep> steps;
+    for (auto const accessor : devices) {
+        ProbeStep step{
+            ProbeStep::Kind::group, Check::map, accessor, 0, {}, seed, {}, fmt::format("peers of {}", accessor)};
+        for (auto const& pair : verdicts.pairs) {
+            if (pair.accessor == accessor && pair[Check::map].result == Result::ok) {
+                step.pairs.emplace_back(pair.accessor, pair.owner);
+            }
+        }
+        if (step.pairs.size() > 1) {  // one alone was the pair's own check
+            step.owner = step.pairs.front().second;
+            steps.push_back(std::move(step));
+        }
+    }
     std::set<std::pair<Check, Flows>> seen;
     for (auto const& pattern : patterns(devices)) {
         for (auto const check : {Check::push, Check::pull}) {

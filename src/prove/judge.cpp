@@ -106,7 +106,7 @@ bool less_than_it_should_be(const Verdicts& verdicts, const PairVerdict& pair) {
     auto const one_way = back != nullptr && (*back)[Check::claim].result == Result::no;
     auto const missing =
         std::any_of(expected.begin(), expected.end(), [&](Check check) { return pair[check].result == Result::no; });
-    return claimed(pair) && (one_way || missing);
+    return claimed(pair) && (one_way || missing || any_other_way(pair, {Result::no}));
 }
 
 Status status_of(const Verdicts& verdicts) {

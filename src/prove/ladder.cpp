@@ -35,7 +35,7 @@ CheckFunction function_of(const ProbeStep& step) {
         case ProbeStep::Kind::ways:
             return check_ways;
         case ProbeStep::Kind::group:
-            return check_group;
+            return step.check == Check::map ? check_places : check_group;
         case ProbeStep::Kind::idle:
             return check_idle;
         case ProbeStep::Kind::check:

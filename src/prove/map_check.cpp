@@ -1,3 +1,5 @@
+#include <vector>
+
 #include <fmt/format.h>
 
 #include <peerlane/error.hpp>
@@ -52,6 +54,28 @@ bool kernels_may_reach(Run& run) {
 
 void check_claim(Run& run) {
     run.result = claimed(run) ? answer(Result::ok) : answer(Result::no, no_claim(run.step));
+}
+
+void check_places(Run& run) {
+    auto& driver = run.bench.driver();
+    std::vector<AccessEdge> taken;
+    run.result = answer(Result::ok);
+    for (auto const& [accessor, owner] : run.step.pairs) {
+        auto const outcome = driver.enable_access({accessor, owner});
+        if (outcome.kind == MappingOutcome::Kind::done) {
+            taken.push_back({accessor, owner});
+        }
+        MappingWay way{"together", outcome.usable() ? Result::ok : Result::no, std::nullopt, {}};
+        if (!outcome.usable()) {
+            way.code = outcome.code == 0 ? code::too_many_peers : outcome.code;
+            way.reason = fmt::format("no place left for device {} while device {} maps {} others", owner, accessor,
+                                     run.result.ways.size());
+        }
+        run.result.ways.push_back(std::move(way));
+    }
+    for (auto const& edge : taken) {
+        static_cast<void>(driver.disable_access(edge));
+    }
 }
 
 void check_map(Run& run) {

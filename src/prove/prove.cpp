@@ -99,6 +99,16 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
             throw std::invalid_argument(
                 fmt::format("an outcome of {}:{}, which this machine does not have", key.first, key.second));
         }
+        if (outcome.step.kind == ProbeStep::Kind::group && outcome.step.check == Check::map) {
+            // Only what a pair lost is its own: that the others fit is no news of any of them.
+            for (std::size_t i = 0; i < std::min(outcome.step.pairs.size(), outcome.result.ways.size()); ++i) {
+                auto const found = pairs.find(outcome.step.pairs[i]);
+                if (found != pairs.end() && outcome.result.ways[i].result != Result::ok) {
+                    found->second[Check::map].ways.push_back(outcome.result.ways[i]);
+                }
+            }
+            continue;
+        }
         if (outcome.step.kind == ProbeStep::Kind::group) {
             auto const& result = outcome.result;
             verdicts.groups.push_back({outcome.step.pairs, result.result, result.gbs, outcome.step.name,

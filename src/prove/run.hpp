@@ -46,6 +46,8 @@ void check_control(Run& run);
 /// The other mappings of a pair, for the check `map` to keep: pool and virtual memory, granted.
 void check_ways(Run& run);
 void check_group(Run& run);
+/// All owners of one accessor mapped at the same time, one way "together" for each pair of the step.
+void check_places(Run& run);
 /// One launch on the step's device, and its end.
 void check_idle(Run& run);
 

@@ -210,6 +210,29 @@ TEST(DoctorCases, B132OneHangLeavesTheOther55Judged) {
     EXPECT_EQ(done.document["doctor"]["pairs_proven"], 55);
 }
 
+/// NVIDIA/nccl#51, tensorflow/tensorflow#5362: a full mesh of 16 does not fit eight peers a device.
+TEST(DoctorCases, B62TheNinthPeerHasNoPlace) {
+    PEERLANE_NEED(machine, "hwloc-nvidiaDGX2.xml");
+    auto const done = examined({machine}, {"map:any:any=limit8"}, {"--pair", "0:9", "--pair", "0:1"});
+    EXPECT_EQ(done.status, 0);  // two peers fit
+    auto const all = examined({machine}, {"map:any:any=limit8"});
+    EXPECT_EQ(all.status, 1);
+    EXPECT_TRUE(all.has("peer-limit"));
+    EXPECT_EQ(all.check(0, 8, "map"), "ok");
+    EXPECT_EQ(all.check(0, 9, "map"), "ok");  // alone it has one
+    EXPECT_THAT(all.pairs_of("peer-limit"), testing::StartsWith("0:9 "));  // 0:8 is the eighth
+    PEERLANE_NEED(roomy, "p2pbw-12gpu-more-than-8-peers-excerpt.txt");
+    EXPECT_FALSE(examined({roomy}, {}).has("peer-limit"));
+}
+
+/// NVIDIA/nccl#241, tensorflow/tensorflow#30887: a place was taken by the display server.
+TEST(DoctorCases, B64APlaceIsHeldByAnother) {
+    auto const done = examined({"rtx4090-8-dual-epyc"}, {"map:0:any=limit6", "fact:graphics-processes:0=1"});
+    EXPECT_EQ(done.status, 1);
+    EXPECT_EQ(done.pairs_of("foreign-peer-holder"), "0:7");
+    EXPECT_FALSE(done.has("peer-limit"));
+}
+
 /// noonghunna/club-3090#787: people paste a record of all directed pairs proven.
 TEST(DoctorCases, B133SaysHowManyPairsWereProvenOfHowMany) {
     auto const done = examined({"v100-partial-mesh"}, {});
