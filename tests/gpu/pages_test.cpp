@@ -11,10 +11,9 @@
 namespace peerlane {
 namespace {
 
-std::unique_ptr<Driver> two_devices() {
+std::unique_ptr<Driver> devices() {
     try {
-        auto driver = open_cuda();
-        return driver->device_count() >= 2 ? std::move(driver) : nullptr;
+        return open_cuda();
     } catch (const Error&) {
         return nullptr;
     }
@@ -37,10 +36,10 @@ Ready proven(Driver& driver, bool store, bool load) {
     return ready;
 }
 
-TEST(PagesOnDevices, AThousandRandomListsGiveWhatAHostLoopGives) {
-    auto const driver = two_devices();
+TEST(PagesOnDevices, RandomListsGiveWhatAHostLoopGives) {
+    auto const driver = devices();
     if (!driver) {
-        GTEST_SKIP() << "needs two CUDA devices";
+        GTEST_SKIP() << "needs a CUDA device, and two for lists between devices";
     }
     struct Way {
         bool store, load;
@@ -48,14 +47,20 @@ TEST(PagesOnDevices, AThousandRandomListsGiveWhatAHostLoopGives) {
         int stream_device;
     };
     std::uint64_t seed = 100;
-    for (auto const& way :
-         {Way{true, false, gpu(0), gpu(1), 0}, Way{true, false, gpu(1), gpu(0), 0}, Way{false, true, gpu(0), gpu(1), 1},
-          Way{false, true, gpu(0), gpu(1), 0}, Way{false, false, gpu(0), gpu(1), 1}, Way{true, true, gpu(0), gpu(0), 0},
-          Way{true, true, gpu(0), host(), 0}, Way{true, true, host(), gpu(1), 1}}) {
+    std::vector<Way> ways{
+        {true, true, gpu(0), gpu(0), 0}, {true, true, gpu(0), host(), 0}, {true, true, host(), gpu(0), 0}};
+    if (driver->device_count() >= 2) {
+        ways.insert(ways.end(), {{true, false, gpu(0), gpu(1), 0},
+                                 {true, false, gpu(1), gpu(0), 0},
+                                 {false, true, gpu(0), gpu(1), 1},
+                                 {false, true, gpu(0), gpu(1), 0},
+                                 {false, false, gpu(0), gpu(1), 1}});
+    }
+    for (auto const& way : ways) {
         SCOPED_TRACE(to_string(way.from) + " to " + to_string(way.to));
         Mover mover(*driver, proven(*driver, way.store, way.load));
         testing_lists::Oracle oracle(*driver, mover, way.from, way.to, way.stream_device, ++seed);
-        for (int i = 0; i < 130; ++i) {
+        for (int i = 0; i < 340; ++i) {  // a thousand and more on one device alone
             oracle.one();
             if (HasFatalFailure()) {
                 FAIL() << "list " << i;

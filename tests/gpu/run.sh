@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs on a machine with at least two CUDA devices what CI cannot: the conformance suite of the CUDA driver, verified copies and the
-# first benchmark. Usage: tests/gpu/run.sh DIST OUT, with DIST the folder that `cmake --build --preset portable` collects.
+# benchmarks. The doctor has a script of its own, doctor.sh. Usage: tests/gpu/run.sh DIST OUT, with DIST the folder that `cmake --build --preset portable` collects.
 set -u
 dist=$(cd "$1" && pwd) && out=$(mkdir -p "$2" && cd "$2" && pwd) || exit 64
 failed=0
@@ -33,7 +33,10 @@ run copy-staged.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route stag
 run copy-back.txt 0 "$dist/peerlane" copy 1 0 256MiB
 run copy-host.txt 0 "$dist/peerlane" copy host 0 256MiB
 run first_copies.txt 0 "$dist/first_copies" "$out/first_copies.json"
+run pages.txt 0 "$dist/pages" "$out/pages.json"
+run concurrent.txt 0 "$dist/concurrent" h200-pair "$out/concurrent.json"
+run copy-pages.txt 0 "$dist/peerlane" copy 0 1 1GiB --page-size 16KiB
 # One file, for results are kept one file a machine and day.
-(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt copy-*.txt first_copies.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
+(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt copy-*.txt first_copies.txt pages.txt concurrent.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
 note "$([ "$failed" -eq 0 ] && echo 'all as wanted' || echo 'SOMETHING FAILED')"
 exit "$failed"
