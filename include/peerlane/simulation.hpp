@@ -31,12 +31,21 @@ struct FlowResult {
     [[nodiscard]] std::optional<double> gbs() const;
 };
 
+/// Part of a link's capacity that is in use from this time on.
+struct LoadStep {
+    double time_s = 0;
+    double fraction = 0;
+    friend bool operator==(const LoadStep&, const LoadStep&) = default;
+};
+
 /// One direction of a link, or memory that flows share.
 struct LinkLoad {
     std::string name;  ///< "gpu0>bridge:0000:07:00.0", "memory of gpu0"
     double bytes = 0;  ///< that crossed it; twice where a copy reads and writes the same memory
     double capacity_gbs = 0;
     double utilization = 0;  ///< bytes over what it could have carried during the makespan
+    /// By time, from 0 on; 128 steps at most, of which short ones are means. Empty unless asked for.
+    std::vector<LoadStep> over_time{};
     friend bool operator==(const LinkLoad&, const LinkLoad&) = default;
 };
 
@@ -76,7 +85,8 @@ struct SimulationOptions {
     Strategy strategy = Strategy::driver;
     std::vector<Fault> faults{};
     bool relief = true;
-    bool loads = false;  ///< keep samples of link loads
+    bool loads = false;      ///< keep samples of link loads
+    bool over_time = false;  ///< keep the loads of each link over time
 };
 
 /// Throws std::invalid_argument for a place that the machine does not have, for a flow without a device or without
@@ -86,6 +96,9 @@ Simulation simulate(const SimulatedMachine& machine, const std::vector<Flow>& fl
 
 /// The document; several strategies of the same flows: the first is the document, the others stand under `compared`.
 std::string simulation_json(const std::vector<Simulation>& simulations, const std::string& traffic);
+/// A row for each flow: src,dst,bytes,start_s,end_s,gbs and, of several simulations, strategy; cells of a flow that
+/// never ended are empty. read_flows_csv reads the flows back (of the first strategy).
+std::string simulation_csv(const std::vector<Simulation>& simulations);
 /// For people: makespan, bottleneck, the most loaded links as bars, the slowest flows.
 std::string simulation_text(const std::vector<Simulation>& simulations, bool markdown = false);
 /// Chrome's trace event format (Perfetto opens it): a track for each device with its flows, a counter for each link.

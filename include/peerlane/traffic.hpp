@@ -36,7 +36,8 @@ std::vector<Flow> pattern_flows(std::string_view pattern, const Machine& machine
 
 /// A table with the columns src, dst, bytes and, where it has one, start ("0.001" seconds or "1ms"). A first line with
 /// these names gives the order of the columns, else it is that one. Empty lines and lines that begin with # are left
-/// out. Throws InputError with the line.
+/// out. What simulation_csv writes is read too: columns of results say nothing about flows, and of several strategies
+/// the rows of the first count. Throws InputError with the line.
 std::vector<Flow> read_flows_csv(std::string_view text, const std::string& file, const Machine& machine,
                                  const std::vector<int>& devices);
 

@@ -15,7 +15,7 @@
 namespace peerlane::cli {
 namespace {
 
-constexpr std::array<const char*, 7> format_words{"table", "json", "markdown", "tree", "dot", "svg", "nccl-xml"};
+constexpr std::array<const char*, 8> format_words{"table", "json", "markdown", "tree", "dot", "svg", "nccl-xml", "csv"};
 
 Format understand_format(const std::string& word, const std::string& command, const std::vector<Format>& formats) {
     for (auto const format : formats) {

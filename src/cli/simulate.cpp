@@ -48,7 +48,7 @@ std::vector<Strategy> strategies_of(const std::string& words) {
     return strategies;
 }
 
-Asked understand_asked(const Given& given) {
+Asked understand_asked(const Given& given, Format given_format) {
     Asked asked;
     asked.pattern = given.one("--pattern").value_or("");
     asked.csv = given.one("--csv").value_or("");
@@ -90,6 +90,9 @@ Asked understand_asked(const Given& given) {
     asked.trace = given.one("--trace").value_or("");
     if (given.has("--place")) {
         asked.place = static_cast<int>(whole_number("--place", given.one("--place").value_or(""), 2, 16));
+        if (given_format == Format::csv) {
+            throw UsageError("--format csv is a row for each flow; --place has table, json or markdown");
+        }
         if (asked.strategies.size() > 1 || !asked.trace.empty()) {
             throw UsageError("--place ranks sets of devices: it goes with one --strategy and without --trace");
         }
@@ -163,6 +166,18 @@ void show(Context& context, const std::string& text, const std::string& document
     context.out.save(document);
 }
 
+void show_simulations(Context& context, const std::vector<Simulation>& simulations, const std::string& head,
+                      const std::string& traffic) {
+    auto const format = context.globals.format;
+    auto const markdown = format == Format::markdown;
+    show(context,
+         format == Format::json ? std::string()
+         : format == Format::csv
+             ? simulation_csv(simulations)
+             : head + (markdown ? "\n" : "") + traffic + ".\n\n" + simulation_text(simulations, markdown),
+         format == Format::json || context.out.saving() ? simulation_json(simulations, traffic) : std::string());
+}
+
 Status rank(Context& context, const Target& target, const SimulatedMachine& machine, const Asked& asked) {
     SimulationOptions options;
     options.strategy = asked.strategies.front();
@@ -189,18 +204,13 @@ Status simulate_flows(Context& context, const Target& target, const SimulatedMac
         options.strategy = strategy;
         options.faults = context.globals.faults;
         options.loads = trace.has_value();
+        options.over_time = context.globals.format != Format::csv || context.out.saving();
         context.out.progress(fmt::format("simulating {}", to_string(strategy)));
         simulations.push_back(simulate(machine, flows, options));
     }
     context.out.progress("");
     auto const traffic = traffic_words(asked, flows);
-    auto const markdown = context.globals.format == Format::markdown;
-    show(context,
-         context.globals.format == Format::json
-             ? std::string()
-             : opening(target) + (markdown ? "\n" : "") + traffic + ".\n\n" + simulation_text(simulations, markdown),
-         context.globals.format == Format::json || context.out.saving() ? simulation_json(simulations, traffic)
-                                                                        : std::string());
+    show_simulations(context, simulations, opening(target), traffic);
     if (trace) {
         trace->write(simulation_trace(simulations.front()));
     }
@@ -227,15 +237,10 @@ Status simulate_nodes(Context& context, const Target& target, const SimulatedMac
     std::vector<Simulation> const simulations{simulate_cluster(machine, asked.nodes, flows)};
     context.out.progress("");
     auto const traffic = traffic_words(asked, flows);
-    auto const markdown = context.globals.format == Format::markdown;
-    auto const json = context.globals.format == Format::json;
-    show(context,
-         json ? std::string()
-              : opening(target) +
-                    fmt::format("{} such nodes, {} devices, joined by their network adapters.\n", asked.nodes,
-                                devices.size()) +
-                    (markdown ? "\n" : "") + traffic + ".\n\n" + simulation_text(simulations, markdown),
-         json || context.out.saving() ? simulation_json(simulations, traffic) : std::string());
+    show_simulations(context, simulations,
+                     opening(target) + fmt::format("{} such nodes, {} devices, joined by their network adapters.\n",
+                                                   asked.nodes, devices.size()),
+                     traffic);
     if (trace) {
         trace->write(simulation_trace(simulations.front()));
     }
@@ -243,7 +248,7 @@ Status simulate_nodes(Context& context, const Target& target, const SimulatedMac
 }
 
 Status run(Context& context) {
-    auto const asked = understand_asked(context.given);
+    auto const asked = understand_asked(context.given, context.globals.format);
     auto const target = open_target(context.globals);
     auto const machine = machine_of(target);
     try {
@@ -273,7 +278,7 @@ Command simulate_command() {
          {"--trace", "FILE", "writes what happened for Perfetto and chrome://tracing"},
          {"--nodes", "N", "N such machines, joined by their network adapters; devices are numbered node after node"},
          {"--place", "N", "ranks all sets of N devices by how long the pattern takes among them"}},
-        {Format::table, Format::json, Format::markdown},
+        {Format::table, Format::json, Format::markdown, Format::csv},
         run};
 }
 

@@ -67,6 +67,7 @@ std::string formatted(const Machine& machine, Format format, bool color) {
             }
             return text;
         }
+        case Format::csv:  // refused before this
         case Format::table:
             break;
     }

@@ -18,8 +18,16 @@ namespace {
 using traffic::trimmed;
 using traffic::Words;
 
-constexpr std::array<std::string_view, 4> names{"src", "dst", "bytes", "start"};
-enum Column : std::size_t { src, dst, bytes, start };
+enum Column : std::size_t { src, dst, bytes, start, strategy, result };
+constexpr std::size_t columns = result;  ///< what a result is belongs to nothing
+struct Name {
+    std::string_view word;
+    Column column;
+};
+/// The last ones are what `--format csv` prints: its tables are tables of flows too.
+constexpr std::array names{Name{"src", src},     Name{"dst", dst},          Name{"bytes", bytes},
+                           Name{"start", start}, Name{"start_s", start},    Name{"end_s", result},
+                           Name{"gbs", result},  Name{"strategy", strategy}};
 constexpr std::size_t most_flows = 10'000'000;
 
 class Reader {
@@ -48,7 +56,10 @@ class Reader {
             if (flows_.size() == most_flows) {
                 fail(fmt::format("more than {} flows", most_flows));
             }
-            flows_.push_back(flow_of(cells));
+            check_width(cells);
+            if (of_first_strategy(cells)) {
+                flows_.push_back(flow_of(cells));
+            }
         }
         if (flows_.empty()) {
             throw InputError(file_, 0, "there is no flow in it; a line is src,dst,bytes,start as 0,1,64MiB,0");
@@ -59,43 +70,81 @@ class Reader {
   private:
     [[noreturn]] void fail(const std::string& why) const { throw InputError(file_, line_, why); }
 
+    /// A cell in quotes may hold commas; what stands there in two quotes is no part of any place, size or time.
     Words cells_of(std::string_view line) const {
-        auto cells = traffic::split(line, ',');
-        for (auto& cell : cells) {
-            cell = trimmed(cell);
-            auto const quoted = !cell.empty() && cell.front() == '"';
-            if (quoted && (cell.size() < 2 || cell.back() != '"')) {
-                fail(fmt::format("a quote is not closed: {}", cell));
+        Words cells;
+        for (;;) {
+            auto const begin = line.find_first_not_of(" \t");
+            auto end = line.find(',');
+            if (begin != std::string_view::npos && line[begin] == '"') {
+                auto const close = line.find('"', begin + 1);
+                if (close == std::string_view::npos) {
+                    fail(fmt::format("a quote is not closed: {}", line.substr(begin)));
+                }
+                end = line.find(',', close);
+                if (auto const more = trimmed(line.substr(close + 1, end - close - 1)); !more.empty()) {
+                    fail(fmt::format("{} stands behind the quotes of a cell", more));
+                }
+                cells.push_back(trimmed(line.substr(begin + 1, close - begin - 1)));
+            } else {
+                cells.push_back(trimmed(line.substr(0, end)));
             }
-            cell = quoted ? trimmed(cell.substr(1, cell.size() - 2)) : cell;
+            if (end == std::string_view::npos) {
+                return cells;
+            }
+            line.remove_prefix(end + 1);
         }
-        return cells;
+    }
+
+    static const Name* name_of(std::string_view cell) {
+        auto const* const found =
+            std::find_if(names.begin(), names.end(), [&](const Name& name) { return name.word == cell; });
+        return found == names.end() ? nullptr : found;
     }
 
     static bool is_head(const Words& cells) {
-        return std::any_of(cells.begin(), cells.end(),
-                           [](auto cell) { return std::find(names.begin(), names.end(), cell) != names.end(); });
+        return std::any_of(cells.begin(), cells.end(), [](auto cell) { return name_of(cell) != nullptr; });
     }
 
     void read_head(const Words& cells) {
         columns_.fill(std::nullopt);
         for (std::size_t i = 0; i < cells.size(); ++i) {
-            auto const* const name = std::find(names.begin(), names.end(), cells[i]);
-            if (name == names.end()) {
+            auto const* const name = name_of(cells[i]);
+            if (name == nullptr) {
                 fail(fmt::format("there is no column \"{}\"; the columns are src, dst, bytes, start", cells[i]));
             }
-            auto& column = columns_[static_cast<std::size_t>(name - names.begin())];
-            if (column) {
+            if (std::count(cells.begin(), cells.end(), cells[i]) > 1 ||
+                (name->column != result && columns_[name->column])) {
                 fail(fmt::format("the column \"{}\" stands here twice", cells[i]));
             }
-            column = i;
+            if (name->column != result) {
+                columns_[name->column] = i;
+            }
         }
         for (auto const needed : {src, dst, bytes}) {
             if (!columns_[needed]) {
-                fail(fmt::format("the column \"{}\" is missing", names[needed]));
+                fail(fmt::format("the column \"{}\" is missing", names[needed].word));
             }
         }
         width_ = cells.size();
+    }
+
+    void check_width(const Words& cells) const {
+        if (width_ != 0 ? cells.size() != width_ : cells.size() < 3 || cells.size() > 4) {
+            fail(
+                fmt::format("{} where src,dst,bytes,start belong{}",
+                            cells.size() == 1 ? "one cell" : fmt::format("{} cells", cells.size()),
+                            width_ != 0 ? fmt::format(" ({} by the first line)", width_) : " (start may be left out)"));
+        }
+    }
+
+    /// Results of several strategies are the same flows again and again.
+    bool of_first_strategy(const Words& cells) {
+        auto const word = cell(cells, strategy);
+        if (strategy_.empty()) {
+            strategy_ = word;
+        }
+        return word == strategy_;
     }
 
     std::string_view cell(const Words& cells, Column column) const {
@@ -112,12 +161,6 @@ class Reader {
     }
 
     Flow flow_of(const Words& cells) const {
-        if (width_ != 0 ? cells.size() != width_ : cells.size() < 3 || cells.size() > 4) {
-            fail(
-                fmt::format("{} where src,dst,bytes,start belong{}",
-                            cells.size() == 1 ? "one cell" : fmt::format("{} cells", cells.size()),
-                            width_ != 0 ? fmt::format(" ({} by the first line)", width_) : " (start may be left out)"));
-        }
         Flow flow;
         flow.src = place(cell(cells, src), "src");
         flow.dst = place(cell(cells, dst), "dst");
@@ -148,8 +191,9 @@ class Reader {
     const std::vector<int>& devices_;
     int line_ = 0;
     bool first_ = true;
-    std::array<std::optional<std::size_t>, 4> columns_{0, 1, 2, 3};
-    std::size_t width_ = 0;  ///< by the first line; 0: it has no names
+    std::array<std::optional<std::size_t>, columns> columns_{0, 1, 2, 3};
+    std::size_t width_ = 0;        ///< by the first line; 0: it has no names
+    std::string_view strategy_{};  ///< of the first row
     std::vector<Flow> flows_{};
 };
 

@@ -51,6 +51,19 @@ void list(Buffer& out, const List& items, const std::string& indent, Write write
     put(out, "]");
 }
 
+void over_time(Buffer& out, const std::vector<LoadStep>& steps) {
+    if (steps.empty()) {
+        put(out, "null");
+        return;
+    }
+    auto const* before = "[";
+    for (auto const& step : steps) {
+        put(out, "{}[{}, {:.6g}]", before, step.time_s, step.fraction);
+        before = ", ";
+    }
+    put(out, "]");
+}
+
 /// The keys of one simulation, without the braces around them.
 void body(Buffer& out, const Simulation& simulation, const std::string& indent) {
     put(out, "{}\"strategy\": {},\n", indent, quoted(to_string(simulation.strategy)));
@@ -74,8 +87,10 @@ void body(Buffer& out, const Simulation& simulation, const std::string& indent) 
     put(out, "{}\"events\": {},\n", indent, simulation.events);
     put(out, "{}\"links\": ", indent);
     list(out, simulation.links, indent, [&](const LinkLoad& link) {
-        put(out, "{{\"name\": {}, \"bytes\": {:.0f}, \"utilization\": {}, \"capacity_gbs\": {}}}", quoted(link.name),
-            link.bytes, link.utilization, link.capacity_gbs);
+        put(out, "{{\"name\": {}, \"bytes\": {:.0f}, \"utilization\": {}, \"capacity_gbs\": {}, \"load_over_time\": ",
+            quoted(link.name), link.bytes, link.utilization, link.capacity_gbs);
+        over_time(out, link.over_time);
+        put(out, "}}");
     });
     put(out, ",\n{}\"ways\": ", indent);
     list(out, simulation.plans, indent,

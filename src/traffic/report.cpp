@@ -7,6 +7,8 @@
 #include <peerlane/simulation.hpp>
 #include <peerlane/units.hpp>
 
+#include "traffic/text.hpp"
+
 namespace peerlane {
 namespace {
 
@@ -186,6 +188,9 @@ std::string simulation_text(const std::vector<Simulation>& simulations, bool mar
         text += bottleneck_words(simulation) + "\n";
         if (!simulation.links.empty()) {
             text += loads(simulation, markdown) + "\n";
+        }
+        if (auto const picture = traffic::load_picture(simulation, markdown); !picture.empty()) {
+            text += picture + "\n";
         }
         text += slowest(simulation, markdown);
         if (&simulation != &simulations.back()) {

@@ -4,9 +4,13 @@
 #include <string>
 #include <string_view>
 
+#include <peerlane/simulation.hpp>
+
 namespace peerlane::traffic {
 
 /// A JSON string.
 std::string quoted(std::string_view text);
+/// A line for each of the busiest links; empty where loads over time are not known.
+std::string load_picture(const Simulation& simulation, bool markdown);
 
 }  // namespace peerlane::traffic

@@ -53,6 +53,20 @@ TEST(SimulateCommand, TablesFromFilesAndFromStandardInput) {
     EXPECT_EQ(input.status, 0) << input.err;
 }
 
+TEST(SimulateCommand, CsvOfResultsIsATableOfFlows) {
+    auto const made =
+        typed("--machine dgx-1v --format csv simulate --pattern shift:3 --bytes 1MiB --strategy driver,peerlane");
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(made.out.substr(0, made.out.find('\n')), "src,dst,bytes,start_s,end_s,gbs,strategy");
+    auto const again = typed("--machine dgx-1v --format json simulate --csv -", {.input = made.out});
+    ASSERT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(Json::parse(again.out)["flows"].size(), 8U);
+    auto const other = typed("--machine dgx-1v --format csv topo");
+    EXPECT_EQ(other.status, 64);
+    EXPECT_THAT(other.err, HasSubstr("topo has no --format \"csv\"; it has table"));
+    EXPECT_EQ(typed("--machine dgx-1v --format csv simulate --pattern ring --bytes 1MiB --place 4").status, 64);
+}
+
 TEST(SimulateCommand, UnreadableTablesEndWith65AndTheLine) {
     Folder folder;
     auto const path = folder.file("bad.csv", "src,dst,bytes,start\n0,1,1MiB,0\n0,7,1MiB,0\n");

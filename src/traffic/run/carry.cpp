@@ -12,6 +12,7 @@
 
 #include "driver/sim/engine.hpp"
 #include "traffic/run/leg_book.hpp"
+#include "traffic/run/timeline.hpp"
 
 namespace peerlane::traffic {
 namespace {
@@ -43,8 +44,8 @@ struct Issuer {
 
 class Carrier {
   public:
-    Carrier(const sim::Truth& truth, const std::vector<Flow>& flows, const Plans& plans, bool keep_loads)
-        : flows_(flows), plans_(plans), keep_loads_(keep_loads), engine_(roomy(truth)) {}
+    Carrier(const sim::Truth& truth, const std::vector<Flow>& flows, const Plans& plans, Kept kept)
+        : flows_(flows), plans_(plans), kept_(kept), engine_(roomy(truth)) {}
 
     Simulation run() {
         check_sizes();
@@ -56,12 +57,14 @@ class Carrier {
         }
         link_bytes_.assign(engine_.truth().network.capacity.size(), 0.0);
         samples_from_.assign(link_bytes_.size(), 0.0);
+        over_time_.resize(kept_.over_time ? link_bytes_.size() : 0);
         operations_.assign(flows_.size(), 0);
         issuers_.resize(engine_.truth().machine.devices.size());
         map_pairs();
         allocate();
-        engine_.observe([this](const sim::Engine::Ended& ended) { note(ended); },
-                        keep_loads_ ? std::function<void()>([this] { sample(); }) : std::function<void()>());
+        engine_.observe(
+            [this](const sim::Engine::Ended& ended) { note(ended); },
+            kept_.samples || kept_.over_time ? std::function<void()>([this] { sample(); }) : std::function<void()>());
         for (std::size_t first = 0; first < order().size() && result_.failure.empty();) {
             first = run_phase(first);
         }
@@ -290,11 +293,16 @@ class Carrier {
     }
 
     void sample() {
-        for (std::size_t link = 0; link < link_bytes_.size() && result_.loads.size() < most_samples; ++link) {
+        for (std::size_t link = 0; link < link_bytes_.size(); ++link) {
             auto const load = engine_.load(static_cast<int>(link));
             if (load != samples_from_[link]) {
                 samples_from_[link] = load;
-                result_.loads.push_back({engine_.now(), static_cast<int>(link), load / 1e9});
+                if (kept_.samples && result_.loads.size() < most_samples) {
+                    result_.loads.push_back({engine_.now(), static_cast<int>(link), load / 1e9});
+                }
+                if (kept_.over_time) {
+                    over_time_[link].set(engine_.now(), load / engine_.truth().network.capacity[link]);
+                }
             }
         }
     }
@@ -318,8 +326,14 @@ class Carrier {
             }
             kept[link] = static_cast<int>(result_.links.size());
             auto const carried = capacity[link] * result_.makespan_s;
-            LinkLoad load{names[link], link_bytes_[link], capacity[link] / 1e9,
-                          carried > 0 ? link_bytes_[link] / carried : 0};
+            LinkLoad load{names[link],
+                          link_bytes_[link],
+                          capacity[link] / 1e9,
+                          carried > 0 ? link_bytes_[link] / carried : 0,
+                          {}};
+            if (kept_.over_time) {
+                load.over_time = over_time_[link].steps();
+            }
             if (load.utilization > highest * (1 + 1e-9)) {
                 highest = load.utilization;
                 result_.bottleneck = load.name;
@@ -336,7 +350,7 @@ class Carrier {
 
     const std::vector<Flow>& flows_;
     const Plans& plans_;
-    bool keep_loads_;
+    Kept kept_;
     sim::Engine engine_;
     Simulation result_{};
     std::map<Place, Memory> memory_{};
@@ -346,6 +360,7 @@ class Carrier {
     std::vector<std::uint32_t> flow_of_{};     ///< by operation
     std::vector<std::uint32_t> operations_{};  ///< of each flow, not done
     std::vector<double> link_bytes_{}, samples_from_{};
+    std::vector<Timeline> over_time_{};
     std::size_t left_ = 0;  ///< flows of this phase that are not done
     double phase_start_ = 0;
 };
@@ -378,8 +393,8 @@ std::vector<std::string> link_names(const sim::Truth& truth) {
     return names;
 }
 
-Simulation carry(const sim::Truth& truth, const std::vector<Flow>& flows, const Plans& plans, bool keep_loads) {
-    return Carrier(truth, flows, plans, keep_loads).run();
+Simulation carry(const sim::Truth& truth, const std::vector<Flow>& flows, const Plans& plans, Kept kept) {
+    return Carrier(truth, flows, plans, kept).run();
 }
 
 }  // namespace peerlane::traffic

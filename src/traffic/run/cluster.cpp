@@ -379,8 +379,11 @@ class Cluster {
             if (used_[link] == 0) {
                 continue;
             }
-            LinkLoad load{name_of(link, names), used_[link], capacity_[link] / 1e9,
-                          used_[link] / (capacity_[link] * result_.makespan_s)};
+            LinkLoad load{name_of(link, names),
+                          used_[link],
+                          capacity_[link] / 1e9,
+                          used_[link] / (capacity_[link] * result_.makespan_s),
+                          {}};
             if (load.utilization > highest * (1 + 1e-9)) {
                 highest = load.utilization;
                 result_.bottleneck = load.name;

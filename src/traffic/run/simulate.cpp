@@ -90,6 +90,10 @@ std::vector<Candidate> candidates(const SimulatedMachine& machine, const sim::Tr
     return all;
 }
 
+traffic::Kept kept_by(const SimulationOptions& options) {
+    return {options.loads, options.over_time};
+}
+
 Simulation carry_peerlane(const SimulatedMachine& machine, const sim::Truth& truth, const std::vector<Flow>& flows,
                           const SimulationOptions& options) {
     auto const described = truth_of(machine, {});
@@ -97,13 +101,13 @@ Simulation carry_peerlane(const SimulatedMachine& machine, const sim::Truth& tru
     std::size_t best = 0;
     auto least = 0.0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        auto const tried = traffic::carry(described, flows, all[i].plans, false).makespan_s;
+        auto const tried = traffic::carry(described, flows, all[i].plans).makespan_s;
         if (i == 0 || tried < least * (1 - worth)) {
             least = tried;
             best = i;
         }
     }
-    auto simulation = traffic::carry(truth, flows, all[best].plans, options.loads);
+    auto simulation = traffic::carry(truth, flows, all[best].plans, kept_by(options));
     simulation.note = all[best].words;
     return simulation;
 }
@@ -140,16 +144,17 @@ std::optional<Relief> relief_of(const sim::Truth& truth, const std::vector<Flow>
             relieved.network.capacity[static_cast<std::size_t>(found)] *= relief_factor;
         }
     }
-    relief.makespan_s = traffic::carry(relieved, flows, plans_of(now), false).makespan_s;
+    relief.makespan_s = traffic::carry(relieved, flows, plans_of(now)).makespan_s;
     relief.gain = relief.makespan_s > 0 ? now.makespan_s / relief.makespan_s : 1;
     return relief;
 }
 
 Simulation simulate_on(const SimulatedMachine& machine, const sim::Truth& truth, const std::vector<Flow>& flows,
                        const SimulationOptions& options) {
-    auto simulation = options.strategy == Strategy::peerlane
-                          ? carry_peerlane(machine, truth, flows, options)
-                          : traffic::carry(truth, flows, fixed_plans(machine, flows, options.strategy), options.loads);
+    auto simulation =
+        options.strategy == Strategy::peerlane
+            ? carry_peerlane(machine, truth, flows, options)
+            : traffic::carry(truth, flows, fixed_plans(machine, flows, options.strategy), kept_by(options));
     simulation.strategy = options.strategy;
     simulation.machine = name_of(machine.machine());
     if (options.relief) {
@@ -201,7 +206,7 @@ std::vector<Placement> rank_placements(const SimulatedMachine& machine, const st
     }
     auto const truth = truth_of(machine, options.faults);
     auto quick = options;
-    quick.relief = quick.loads = false;
+    quick.relief = quick.loads = quick.over_time = false;
     std::vector<Placement> ranked;
     std::vector<int> chosen(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {

@@ -1,6 +1,9 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <peerlane/error.hpp>
 #include <peerlane/named.hpp>
+#include <peerlane/simulation.hpp>
 #include <peerlane/traffic.hpp>
 
 namespace peerlane {
@@ -39,6 +42,23 @@ TEST(FlowsCsv, WhatSpreadsheetsWrite) {
               (std::vector<Flow>{{gpu(0), gpu(1), 64, 0, 0}}));
 }
 
+TEST(FlowsCsv, ReadsWhatSimulationsPrint) {
+    auto const machine = load_machine("h200-pair");
+    std::vector<Flow> const flows{{gpu(0), gpu(1), 4096, 0}, {gpu(1), host(), 1 << 20, 2.5e-5}, {host(), gpu(0), 7, 0}};
+    std::vector<Simulation> simulations{simulate(machine, flows, {.strategy = Strategy::peerlane})};
+    auto const one = simulation_csv(simulations);
+    EXPECT_EQ(one.substr(0, one.find('\n')), "src,dst,bytes,start_s,end_s,gbs");
+    EXPECT_EQ(read(one), flows);
+    simulations.push_back(simulate(machine, flows));
+    auto const two = simulation_csv(simulations);
+    EXPECT_EQ(two.substr(0, two.find('\n')), "src,dst,bytes,start_s,end_s,gbs,strategy");
+    EXPECT_EQ(std::count(two.begin(), two.end(), '\n'), 7);
+    EXPECT_EQ(read(two), flows) << "the rows of the second strategy are the same flows again";
+    simulations = {simulate(machine, flows, {.faults = {parse_fault("push:0:1=hang")}})};
+    EXPECT_EQ(simulation_csv(simulations).find("\n0,1,4096,0,,\n"), one.find('\n')) << "no end: empty cells";
+    EXPECT_EQ(read(simulation_csv(simulations)), flows);
+}
+
 TEST(FlowsCsv, RefusesWithTheLine) {
     EXPECT_EQ(refusal("0,1,64\n0,2,64\n"), "t.csv:2: dst: the machine has no gpu2: it has 2 devices, numbered from 0");
     EXPECT_EQ(refusal("\n\n0,x,64\n"), "t.csv:3: dst: \"x\" is no place; places are 0, gpu0, host, host:1");
@@ -56,7 +76,26 @@ TEST(FlowsCsv, RefusesWithTheLine) {
     EXPECT_EQ(refusal("src,src,bytes\n"), "t.csv:1: the column \"src\" stands here twice");
     EXPECT_EQ(refusal("1,1,64\n"), "t.csv:1: src and dst are both gpu1: nothing to move");
     EXPECT_EQ(refusal("host,host:0,64\n").substr(0, 8), "t.csv:1:");
-    EXPECT_EQ(refusal("\"0,1,64\n"), "t.csv:1: a quote is not closed: \"0");
+    EXPECT_EQ(refusal("\"0,1,64\n"), "t.csv:1: a quote is not closed: \"0,1,64");
+    EXPECT_EQ(refusal("\"0,1,64\",1\n"), "t.csv:1: 2 cells where src,dst,bytes,start belong (start may be left out)");
+    EXPECT_EQ(refusal("\"0\"1,1,64\n"), "t.csv:1: 1 stands behind the quotes of a cell");
+    EXPECT_EQ(refusal("0,1,64,0,0\n"), "t.csv:1: 5 cells where src,dst,bytes,start belong (start may be left out)");
+    EXPECT_EQ(refusal("0,1,64,\r\n0,1,nan,\r\n"),
+              "t.csv:2: bytes \"nan\" is no size above 0; sizes are 4096, 64MiB, 1GB");
+    for (auto const* word : {"nan", "NaN", "inf", "-inf", "1e999", "-1ms", "1 2"}) {
+        EXPECT_EQ(refusal(std::string("0,1,64,0\n0,1,64,") + word + "\n"),
+                  std::string("t.csv:2: start \"") + word + "\" is no time; times are seconds (0.001) or 1ms, 20us");
+    }
+    for (auto const* word : {"inf", "-1", "1.5", "64QiB", "99999999999999999999", "99999999TiB", "", "0x40"}) {
+        EXPECT_EQ(refusal(std::string("0,1,") + word + "\n"),
+                  std::string("t.csv:1: bytes \"") + word + "\" is no size above 0; sizes are 4096, 64MiB, 1GB");
+    }
+    EXPECT_EQ(refusal(",1,64\n"), "t.csv:1: src: \"\" is no place; places are 0, gpu0, host, host:1");
+    EXPECT_EQ(refusal("host:9,1,64\n"), "t.csv:1: src: the machine has no host:9: no such NUMA node is known");
+    EXPECT_EQ(refusal("start,start_s,src,dst,bytes\n"), "t.csv:1: the column \"start_s\" stands here twice");
+    EXPECT_EQ(refusal("src,dst,bytes,gbs,gbs\n"), "t.csv:1: the column \"gbs\" stands here twice");
+    EXPECT_EQ(refusal("\xef\xbb\xbf"), "t.csv: there is no flow in it; a line is src,dst,bytes,start as 0,1,64MiB,0");
+    EXPECT_EQ(refusal("# nothing\r\n\r\n").substr(0, 26), "t.csv: there is no flow in");
     EXPECT_EQ(refusal(""), "t.csv: there is no flow in it; a line is src,dst,bytes,start as 0,1,64MiB,0");
     EXPECT_EQ(refusal("src,dst,bytes\n").substr(0, 26), "t.csv: there is no flow in");
     EXPECT_EQ(refusal(std::string("\0\x01\x02", 3)).substr(0, 8), "t.csv:1:");

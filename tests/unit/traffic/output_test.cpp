@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -106,6 +107,48 @@ TEST(SimulationTrace, LoadsOverTimeAddUpToBytes) {
         EXPECT_EQ(rate[i], 0) << "nothing flows at the end: " << simulation.links[i].name;
         EXPECT_NEAR(bytes[i], simulation.links[i].bytes, 1e-6 * bytes[i]) << simulation.links[i].name;
     }
+}
+
+TEST(LoadOverTime, AddsUpToUtilizationInBoundedSteps) {
+    auto const machine = load_machine("dgx-1v");
+    auto const flows =
+        pattern_flows("random:400,5", machine.machine(), {0, 1, 2, 3, 4, 5, 6, 7}, {.bytes = 1 * MiB, .step_s = 7e-6});
+    auto const simulation = simulate(machine, flows, {.over_time = true});
+    auto const document = Json::parse(simulation_json({simulation}, "t"));
+    std::size_t most = 0;
+    for (auto const& link : document["links"]) {
+        auto const& steps = link["load_over_time"];
+        most = std::max(most, steps.size());
+        ASSERT_LE(steps.size(), 128U) << link["name"];
+        EXPECT_EQ(steps[0][0], 0.0);
+        EXPECT_EQ(steps.back()[1], 0.0) << "nothing flows at the end";
+        double area = 0;
+        for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+            auto const lasts = steps[i + 1][0].get<double>() - steps[i][0].get<double>();
+            EXPECT_GT(lasts, 0);
+            EXPECT_LE(steps[i][1].get<double>(), 1 + 1e-6);
+            area += lasts * steps[i][1].get<double>();
+        }
+        EXPECT_NEAR(area, link["utilization"].get<double>() * simulation.makespan_s, 1e-5 * simulation.makespan_s);
+    }
+    EXPECT_GT(most, 32U) << "more changes than steps fit, so some were joined";
+    EXPECT_TRUE(Json::parse(simulation_json({simulate(machine, flows)}, "t"))["links"][0]["load_over_time"].is_null());
+}
+
+TEST(LoadOverTime, TwoPhasesApartShowTheGap) {
+    // 0>1 is loaded in the first and in the last part of the time and by nothing in between.
+    auto const machine = load_machine("h200-pair");
+    auto const one = simulate(machine, {{gpu(0), gpu(1), 256 * MiB}}).makespan_s;
+    auto const simulation =
+        simulate(machine, {{gpu(0), gpu(1), 256 * MiB, 0}, {gpu(0), gpu(1), 256 * MiB, 3 * one}}, {.over_time = true});
+    auto const text = simulation_text({simulation});
+    auto const line = text.substr(text.find("Load of the busiest links"));
+    auto const begin = line.find('|'), end = line.find('|', begin + 1);
+    auto const picture = line.substr(begin + 1, end - begin - 1);
+    EXPECT_EQ(picture.substr(3, 3), "\u2588") << text;
+    EXPECT_EQ(picture.substr(picture.size() - 6, 3), "\u2588") << text;
+    EXPECT_EQ(static_cast<int>(std::count(picture.begin(), picture.end(), ' ')), 29) << text;
+    EXPECT_NE(simulation_text({simulation}, true).find("```\n"), std::string::npos);
 }
 
 TEST(SimulationText, ComparesStrategiesAndNamesTheBottleneck) {
