@@ -64,11 +64,14 @@ double us(double seconds) {
 std::string simulation_trace(const Simulation& simulation) {
     Writer writer;
     writer.event(
-        "{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {}, \"args\": {{\"name\": \"sent by each device "
+        "{{\"ph\": \"M\", \"name\": \"process_name\", \"ts\": 0, \"pid\": {}, \"tid\": 0, \"args\": {{\"name\": \"sent "
+        "by each device "
         "({})\"}}}}",
         devices_process, to_string(simulation.strategy));
-    writer.event("{{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {}, \"args\": {{\"name\": \"links, GB/s\"}}}}",
-                 links_process);
+    writer.event(
+        "{{\"ph\": \"M\", \"name\": \"process_name\", \"ts\": 0, \"pid\": {}, \"tid\": 0, \"args\": {{\"name\": "
+        "\"links, GB/s\"}}}}",
+        links_process);
 
     std::vector<const FlowResult*> ended;
     for (auto const& flow : simulation.flows) {
@@ -89,10 +92,11 @@ std::string simulation_trace(const Simulation& simulation) {
         auto const name =
             key.second == 0 ? to_string(key.first) : fmt::format("{} ({})", to_string(key.first), key.second + 1);
         writer.event(
-            "{{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": {}, \"tid\": {}, \"args\": {{\"name\": {}}}}}",
+            "{{\"ph\": \"M\", \"name\": \"thread_name\", \"ts\": 0, \"pid\": {}, \"tid\": {}, \"args\": {{\"name\": "
+            "{}}}}}",
             devices_process, track, quoted(name));
         writer.event(
-            "{{\"ph\": \"M\", \"name\": \"thread_sort_index\", \"pid\": {}, \"tid\": {}, \"args\": "
+            "{{\"ph\": \"M\", \"name\": \"thread_sort_index\", \"ts\": 0, \"pid\": {}, \"tid\": {}, \"args\": "
             "{{\"sort_index\": {}}}}}",
             devices_process, track, track);
         for (auto const* result : flows) {
@@ -105,7 +109,7 @@ std::string simulation_trace(const Simulation& simulation) {
         }
     }
     for (auto const& sample : simulation.loads) {
-        writer.event("{{\"ph\": \"C\", \"name\": {}, \"pid\": {}, \"ts\": {}, \"args\": {{\"GB/s\": {}}}}}",
+        writer.event("{{\"ph\": \"C\", \"name\": {}, \"pid\": {}, \"tid\": 0, \"ts\": {}, \"args\": {{\"GB/s\": {}}}}}",
                      quoted(simulation.links[static_cast<std::size_t>(sample.link)].name), links_process,
                      us(sample.time_s), sample.gbs);
     }
