@@ -161,7 +161,6 @@ ListMover::Readable ListMover::readable(const Numbers& to, const Numbers& from, 
             driver_.write_host(slot.pinned.address(), small.data(), bytes);
         }
         uploads_.send(slot, stream, bytes);
-        uploads_.used(slot, stream);  // so that the next list takes another slot
         return slot.device.address();
     };
     lists.to_index = put(to);

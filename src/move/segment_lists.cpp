@@ -76,7 +76,6 @@ Uploads::Slot& ListMover::upload(const std::vector<Segment>& pieces, StreamView 
     auto& slot = uploads_.take(stream, words.size() * 8);
     driver_.write_host(slot.pinned.address(), words.data(), words.size() * 8);
     uploads_.send(slot, stream, words.size() * 8);
-    uploads_.used(slot, stream);
     return slot;
 }
 

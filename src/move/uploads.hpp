@@ -17,6 +17,7 @@ class Uploads {
         Allocation pinned, device;
         Event used;             ///< behind the latest work that reads `device`
         bool in_graph = false;  ///< a captured graph reads it as often as it is launched: never used again
+        bool taken = false;     ///< from `take` until `used`: its event says nothing of it yet
     };
 
     explicit Uploads(Driver& driver) : driver_(driver) {}
@@ -25,7 +26,7 @@ class Uploads {
     Slot& take(StreamView stream, std::uint64_t bytes);
     /// The first `bytes` of `pinned` go to `device`, in order of the stream.
     void send(Slot& slot, StreamView stream, std::uint64_t bytes);
-    /// After the last work that reads the slot.
+    /// After the last work that reads the slot was submitted; once for each `take`.
     void used(Slot& slot, StreamView stream);
 
   private:

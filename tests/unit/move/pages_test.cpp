@@ -6,6 +6,7 @@
 #include <peerlane/mover.hpp>
 #include <peerlane/units.hpp>
 
+#include "move/uploads.hpp"
 #include "support/list_oracle.hpp"
 #include "unit/sim/pair.hpp"
 
@@ -171,6 +172,22 @@ TEST(Pages, AFlagIsSetOnTheDestinationWhenTheListIsThere) {
     std::uint32_t seen = 0;
     rig.driver->read_host(back.address(), &seen, 4);
     EXPECT_EQ(seen, 41U);
+}
+
+/// Seen on a device: the first list was on the device before the second asked for a slot, and got it overwritten.
+TEST(Uploads, ASlotIsItsTakersUntilTheWorkThatReadsItIsSubmitted) {
+    auto const driver = open_switched(2);
+    move::Uploads uploads(*driver);
+    Stream stream(*driver, 0);
+    auto& first = uploads.take(stream.view(), 100);
+    uploads.send(first, stream.view(), 100);
+    driver->synchronize(stream.view());
+    auto& second = uploads.take(stream.view(), 100);
+    EXPECT_NE(&first, &second);
+    uploads.used(first, stream.view());
+    uploads.used(second, stream.view());
+    driver->synchronize(stream.view());
+    EXPECT_EQ(&uploads.take(stream.view(), 100), &first);
 }
 
 TEST(Pages, AreCapturedAndReplayed) {
