@@ -6,6 +6,7 @@
 #include <peerlane/driver/mappings.hpp>
 #include <peerlane/driver/memory.hpp>
 #include <peerlane/driver/order.hpp>
+#include <peerlane/driver/sharing.hpp>
 #include <peerlane/driver/work.hpp>
 
 namespace peerlane {
@@ -14,6 +15,7 @@ namespace peerlane {
 class Driver : public FactsOfDriver,
                public MappingsOfDriver,
                public MemoryOfDriver,
+               public SharingOfDriver,
                public OrderOfDriver,
                public WorkOfDriver {
   public:

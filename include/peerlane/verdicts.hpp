@@ -29,7 +29,8 @@ enum class WrongKind : std::uint8_t { zero, stale, flip, mirror, offset };
 
 /// One way to map the memory of the owner for the accessor.
 struct MappingWay {
-    std::string way;  ///< enable, pool, virtual, together (beside all other peers of the accessor)
+    /// enable, pool, virtual, import_legacy, import_virtual, together (beside all other peers of the accessor)
+    std::string way;
     Result result = Result::skipped;
     std::optional<int> code{};  ///< of a refusal
     std::string reason{};

@@ -20,6 +20,7 @@
 #include <peerlane/units.hpp>
 
 #include "prove/ladder.hpp"
+#include "prove/partner.hpp"
 #include "prove/wire.hpp"
 
 namespace {
@@ -34,6 +35,7 @@ struct Options {
     std::vector<Fault> faults{};
     std::uint64_t seed = 1;
     pid_t parent = 0;
+    bool exports = false;
     std::string test_hang_at{}, test_crash_at{};  ///< "0:1 push"
     bool test_ignore_term = false;
 };
@@ -65,6 +67,8 @@ Options read_options(const std::vector<std::string>& words) {
             options.faults.push_back(parse_fault(value));
         } else if (word == "--seed") {
             options.seed = static_cast<std::uint64_t>(number());
+        } else if (word == "--export") {
+            options.exports = number() != 0;
         } else if (word == "--parent") {
             options.parent = static_cast<pid_t>(number());
 #ifdef PEERLANE_PROBE_TEST_OPTIONS
@@ -116,6 +120,21 @@ std::unique_ptr<Driver> open(const Options& options) {
     return open_simulated(load_machines(options.machines), {options.faults, options.seed});
 }
 
+/// Of real devices: this program again, as the process that exports.
+std::unique_ptr<prove::Partner> start_partner() {
+    constexpr double start_s = 4, answer_s = 2;  // well within the time of a step
+    return prove::partner_process("/proc/self/exe", {}, start_s, answer_s);
+}
+
+int serve_exports(const Options& options) {
+    while (options.test_hang_at == "export") {
+        ::pause();
+    }
+    std::unique_ptr<Driver> const driver = open(options);
+    prove::serve_partner(*driver, STDIN_FILENO);
+    return 0;
+}
+
 int serve(const Options& options) {
     std::unique_ptr<Driver> driver;
     try {
@@ -124,7 +143,8 @@ int serve(const Options& options) {
         say({Reply::Kind::refused, {}, true, error.code(), error.what()});
         return no_device;
     }
-    auto prober = std::make_unique<prove::Prober>(*driver);
+    auto prober = std::make_unique<prove::Prober>(
+        *driver, driver->simulated() ? prove::FindPartner() : prove::FindPartner(start_partner));
     auto const freezes = prove::freezes_of(options.faults);
     say({Reply::Kind::ready, {}, true, 0, driver->description()});
     for (std::string line; std::getline(std::cin, line);) {
@@ -153,7 +173,7 @@ int main(int count, char** words) {
         if (options.test_ignore_term) {
             std::signal(SIGTERM, SIG_IGN);
         }
-        return serve(options);
+        return options.exports ? serve_exports(options) : serve(options);
     } catch (const InputError& error) {
         std::cerr << error.what() << '\n';
         return input;

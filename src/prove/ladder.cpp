@@ -68,7 +68,7 @@ std::uint32_t rounds_within(double seconds, double one_s, std::uint32_t most) {
 CheckResult Prober::run(const ProbeStep& step, const Limits& limits) {
     CheckResult result;
     auto const function = function_of(step);
-    Run run{bench_, step, limits, result};
+    Run run{bench_, step, limits, result, partners_};
     try {
         bench_.focus(devices_of(step));
         function(run);

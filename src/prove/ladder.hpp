@@ -7,6 +7,7 @@
 #include <peerlane/probe_host.hpp>
 
 #include "prove/bench.hpp"
+#include "prove/partner.hpp"
 
 namespace peerlane::prove {
 
@@ -27,8 +28,8 @@ Limits limits_of(const ProbeStep& step, const std::vector<ProbeOutcome>& before,
 /// Runs steps on one driver, keeping the bench between them.
 class Prober {
   public:
-    /// The driver must outlive the prober.
-    explicit Prober(Driver& driver) : bench_(driver) {}
+    /// The driver must outlive the prober. `find` gets the other process that imports need.
+    explicit Prober(Driver& driver, FindPartner find = {}) : bench_(driver), partners_(driver, std::move(find)) {}
     /// Never throws for what the step does.
     CheckResult run(const ProbeStep& step, const Limits& limits = {});
     /// False after a hang or a sticky error: the next step needs a fresh driver (and on a real device a fresh process).
@@ -36,6 +37,7 @@ class Prober {
 
   private:
     Bench bench_;
+    Partners partners_;
 };
 
 /// One step by itself.

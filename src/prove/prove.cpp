@@ -136,7 +136,7 @@ Verdicts assemble(const Machine& machine, std::span<const ProbeOutcome> outcomes
             auto const& result = outcome.result;
             ways.insert(ways.end(), result.ways.begin(), result.ways.end());
             if (result.ways.empty()) {  // none was begun, and why
-                for (auto const* way : {"pool", "virtual"}) {
+                for (auto const* way : {"pool", "virtual", "import_legacy", "import_virtual"}) {
                     ways.push_back({way, result.result, result.code, result.reason});
                 }
             }

@@ -16,6 +16,7 @@ struct Run {
     const ProbeStep& step;
     Limits limits;
     CheckResult& result;
+    Partners& partners;
 };
 
 CheckResult answer(Result result, std::string reason = {});
@@ -43,8 +44,13 @@ void check_load(Run& run);
 void check_atomic(Run& run);
 void check_flag(Run& run);
 void check_control(Run& run);
-/// The other mappings of a pair, for the check `map` to keep: pool and virtual memory, granted.
+/// The other mappings of a pair, for the check `map` to keep: pool and virtual memory, granted, and
+/// memory of another process, imported.
 void check_ways(Run& run);
+/// Of the ways: the owner's memory exported by the partner, as a legacy handle and as a descriptor. Others than Error
+/// and NotTried are kept in the result.
+MappingWay import_legacy_way(Run& run);
+MappingWay import_virtual_way(Run& run);
 void check_group(Run& run);
 /// All owners of one accessor mapped at the same time, one way "together" for each pair of the step.
 void check_places(Run& run);

@@ -147,7 +147,7 @@ void check_ways(Run& run) {
         run.bench.side(device, room_for(0));
     }
     run.result.result = Result::ok;
-    for (auto const way : {pool_way, virtual_way}) {
+    for (auto const way : {pool_way, virtual_way, import_legacy_way, import_virtual_way}) {
         if (!run.bench.usable()) {
             return;
         }

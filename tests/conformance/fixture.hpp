@@ -147,6 +147,7 @@ class DefaultStreams : public DriverConformance {};
 class StreamValues : public DriverConformance {};
 class Capture : public DriverConformance {};
 class Threads : public DriverConformance {};
+class Sharing : public DriverConformance {};
 // Two.
 class Enabling : public PairConformance {};
 class Grants : public PairConformance {};
@@ -184,6 +185,7 @@ class LimitedMappings : public DriverConformance {
     INSTANTIATE_TEST_SUITE_P(Prefix, StreamValues, testing::Values(__VA_ARGS__), name_of);     \
     INSTANTIATE_TEST_SUITE_P(Prefix, Capture, testing::Values(__VA_ARGS__), name_of);          \
     INSTANTIATE_TEST_SUITE_P(Prefix, Threads, testing::Values(__VA_ARGS__), name_of);          \
+    INSTANTIATE_TEST_SUITE_P(Prefix, Sharing, testing::Values(__VA_ARGS__), name_of);          \
     INSTANTIATE_TEST_SUITE_P(Prefix, Enabling, testing::Values(__VA_ARGS__), name_of);         \
     INSTANTIATE_TEST_SUITE_P(Prefix, Grants, testing::Values(__VA_ARGS__), name_of);           \
     INSTANTIATE_TEST_SUITE_P(Prefix, PeerContexts, testing::Values(__VA_ARGS__), name_of);     \

@@ -21,6 +21,7 @@ struct AllocationRequest {
     std::optional<PoolId> pool{};        ///< kind pool: default pool of the device when empty
     std::optional<StreamView> stream{};  ///< kind pool: ordered on it; the device's legacy stream when empty
     ContextId context{};                 ///< kind plain: context that owns it
+    bool exportable = false;             ///< kind virtual: other processes may import it; plain memory always may be
 };
 
 /// What is known of the memory behind an address.

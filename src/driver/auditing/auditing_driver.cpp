@@ -143,6 +143,23 @@ class Watched final : public AuditingDriver {
         return inner_.check_host(at, bytes, expected, poison);
     }
 
+    ExportOutcome export_memory(Address at) override { return inner_.export_memory(at); }
+    ImportOutcome import_memory(const SharedHandle& handle, int device) override {
+        auto const outcome = inner_.import_memory(handle, device);
+        Lock const lock(mutex_);
+        if (outcome.usable()) {
+            observer_.imported(outcome.at, handle, device);
+        }
+        return outcome;
+    }
+    void close_import(Address at) override {
+        {
+            Lock const lock(mutex_);
+            observer_.closed(at);  // before the call: the address may be given out again
+        }
+        inner_.close_import(at);
+    }
+
     StreamView create_stream(int device, StreamKind kind, ContextId context) override {
         auto const view = inner_.create_stream(device, kind, context);
         Lock const lock(mutex_);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "kernels/kernel.hpp"
@@ -56,7 +58,8 @@ struct InStream {
 
 }  // namespace
 
-Observer::Observer(int devices, AuditingOptions options) : options_(std::move(options)), auditor_(symbols_) {
+Observer::Observer(int devices, AuditingOptions options)
+    : options_(std::move(options)), devices_(devices), auditor_(symbols_) {
     push(trace::Machine{devices, 0});
 }
 
@@ -155,7 +158,7 @@ void Observer::allocated(Address base, const AllocationRequest& request, std::ui
             alloc.stream = stream(*request.stream);
         }
     }
-    memory_[base] = {bytes, id, request};
+    memory_[base] = {bytes, id, request, 0};
     deliver(alloc);
 }
 
@@ -180,6 +183,48 @@ void Observer::registered(Address base, bool now) {
     request.kind = now ? MemoryKind::registered : MemoryKind::pageable;
     freed(base, std::nullopt);
     allocated(base, request, bytes);
+}
+
+void Observer::imported(Address at, const SharedHandle& handle, int device) {
+    auto const base = Address{static_cast<std::uint64_t>(at) - handle.offset};
+    if (auto const open = memory_.find(base); open != memory_.end() && open->second.opened > 0) {
+        ++open->second.opened;
+        return;
+    }
+    auto of = trace::no_id;
+    if (auto const own = memory_.find(handle.base); handle.process == ::getpid() && own != memory_.end()) {
+        of = own->second.memory;
+    } else if (auto const known = foreign_.find({handle.process, handle.base}); known != foreign_.end()) {
+        of = known->second;
+    } else {
+        // Somebody else's memory: it exists from here on, as far as the trace can know.
+        of = symbols_.memories.intern(fmt::format("foreign{}", ++named_));
+        foreign_[{handle.process, handle.base}] = of;
+        trace::Alloc alloc;
+        alloc.memory = of;
+        alloc.device = handle.owner < devices_ ? handle.owner : device;
+        alloc.bytes = handle.bytes;
+        alloc.kind = kind_of(handle.kind);
+        deliver(alloc);
+    }
+    auto const id = symbols_.memories.intern(fmt::format("import{}", ++named_));
+    memory_[base] = {handle.bytes, id, {}, 1};
+    deliver(trace::Import{id, of, device});
+}
+
+void Observer::closed(Address at) {
+    auto found = memory_.upper_bound(at);
+    if (found == memory_.begin()) {
+        return;
+    }
+    --found;
+    auto& known = found->second;
+    if (known.opened == 0 || at - found->first >= known.bytes || --known.opened > 0) {
+        return;
+    }
+    deliver(trace::Close{known.memory});
+    flags_.erase(flags_.lower_bound(found->first), flags_.lower_bound(found->first + known.bytes));
+    memory_.erase(found);
 }
 
 Observer::Spot Observer::find(Address at) const {

@@ -32,6 +32,8 @@ class Observer {
     void allocated(Address base, const AllocationRequest& request, std::uint64_t bytes);
     void freed(Address base, std::optional<trace::Id> in_stream);
     void registered(Address base, bool now);
+    void imported(Address at, const SharedHandle& handle, int device);
+    void closed(Address at);
 
     void enabled(const AccessEdge& edge, const MappingOutcome& outcome);
     void disabled(const AccessEdge& edge);
@@ -65,6 +67,7 @@ class Observer {
         std::uint64_t bytes = 0;
         trace::Id memory = trace::no_id;
         AllocationRequest request{};
+        int opened = 0;  ///< of an import: times not closed yet
     };
     struct Spot {
         trace::Id memory = trace::no_id;
@@ -83,6 +86,7 @@ class Observer {
     void deliver(const trace::Operation& operation);
 
     AuditingOptions options_;
+    int devices_;
     trace::Symbols symbols_;
     Auditor auditor_;
     std::uint64_t line_ = 0;
@@ -94,6 +98,7 @@ class Observer {
     std::unordered_map<std::uint64_t, trace::Id> contexts_;
     std::unordered_map<std::uint64_t, trace::Id> pools_;
     std::map<Address, Known> memory_;
+    std::map<std::pair<int, Address>, trace::Id> foreign_;  ///< exported by other processes: process, base there
     std::map<Address, trace::Id> flags_;
     std::unordered_map<std::thread::id, trace::Id> threads_;
     trace::Id capturing_ = trace::no_id;

@@ -1,7 +1,7 @@
 #pragma once
 /// The driver seam on real devices: the CUDA runtime, and the driver's own functions where the runtime has none. One
-/// class, one file for each facet: facts.cpp, mappings.cpp, memory.cpp and provenance.cpp, order.cpp and capture.cpp,
-/// work.cpp.
+/// class, one file for each facet: facts.cpp, mappings.cpp, memory.cpp and provenance.cpp, sharing.cpp, order.cpp and
+/// capture.cpp, work.cpp.
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -58,6 +58,10 @@ class CudaDriver final : public Driver {
     [[nodiscard]] CheckOutcome check_host(Address at, std::uint64_t bytes, Pattern expected,
                                           Pattern poison) const override;
 
+    [[nodiscard]] ExportOutcome export_memory(Address at) override;
+    [[nodiscard]] ImportOutcome import_memory(const SharedHandle& handle, int device) override;
+    void close_import(Address at) override;
+
     [[nodiscard]] StreamView create_stream(int device, StreamKind kind, ContextId context) override;
     void destroy_stream(StreamView stream) override;
     [[nodiscard]] EventView create_event(int device, bool timing) override;
@@ -108,6 +112,8 @@ class CudaDriver final : public Driver {
     bool copy_in_one_call(StreamView stream, std::span<const CopyRequest> requests);
     [[nodiscard]] Address allocate_virtual(const AllocationRequest& request);
     [[nodiscard]] Address allocate_host(const AllocationRequest& request);
+    [[nodiscard]] ImportOutcome import_plain(const SharedHandle& handle, int device);
+    [[nodiscard]] ImportOutcome import_virtual(const SharedHandle& handle, int device);
     void free_device(const MemoryRecord& record, std::optional<StreamView> stream);
     void free_host(const MemoryRecord& record);
     [[nodiscard]] std::vector<int> granted_devices(PoolId pool) const;

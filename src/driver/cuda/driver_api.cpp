@@ -70,6 +70,9 @@ DriverApi look_up() {
     find(api.address_reserve, "cuMemAddressReserve");
     find(api.address_free, "cuMemAddressFree");
     find(api.memory_create, "cuMemCreate");
+    find(api.memory_retain, "cuMemRetainAllocationHandle");
+    find(api.memory_export, "cuMemExportToShareableHandle");
+    find(api.memory_import, "cuMemImportFromShareableHandle");
     find(api.memory_release, "cuMemRelease");
     find(api.memory_map, "cuMemMap");
     find(api.memory_unmap, "cuMemUnmap");

@@ -30,6 +30,10 @@ struct DriverApi {
     CUresult (*address_free)(CUdeviceptr, std::size_t) = nullptr;
     CUresult (*memory_create)(CUmemGenericAllocationHandle*, std::size_t, const CUmemAllocationProp*,
                               unsigned long long) = nullptr;
+    CUresult (*memory_retain)(CUmemGenericAllocationHandle*, void*) = nullptr;
+    CUresult (*memory_export)(void*, CUmemGenericAllocationHandle, CUmemAllocationHandleType,
+                              unsigned long long) = nullptr;
+    CUresult (*memory_import)(CUmemGenericAllocationHandle*, void*, CUmemAllocationHandleType) = nullptr;
     CUresult (*memory_release)(CUmemGenericAllocationHandle) = nullptr;
     CUresult (*memory_map)(CUdeviceptr, std::size_t, std::size_t, CUmemGenericAllocationHandle,
                            unsigned long long) = nullptr;

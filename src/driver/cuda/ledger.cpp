@@ -61,6 +61,32 @@ std::optional<MemoryRecord> Ledger::find_registration(Address inside) const {
     return MemoryRecord{found->first, found->second, MemoryKind::registered, host(), {}, {}, HostSource::none, 0};
 }
 
+void Ledger::add_import(const MemoryRecord& record) {
+    Writing const lock(mutex_);
+    imports_.push_back(record);
+}
+
+std::optional<MemoryRecord> Ledger::take_import(Address inside) {
+    Writing const lock(mutex_);
+    auto const found = std::find_if(imports_.rbegin(), imports_.rend(), [&](const MemoryRecord& import) {
+        return inside >= import.base && inside - import.base < import.bytes;
+    });
+    if (found == imports_.rend()) {
+        return std::nullopt;
+    }
+    auto const record = *found;
+    imports_.erase(std::next(found).base());
+    return record;
+}
+
+std::optional<MemoryRecord> Ledger::find_import(Address inside) const {
+    Reading const lock(mutex_);
+    auto const found = std::find_if(imports_.rbegin(), imports_.rend(), [&](const MemoryRecord& import) {
+        return inside >= import.base && inside - import.base < import.bytes;
+    });
+    return found == imports_.rend() ? std::nullopt : std::optional<MemoryRecord>(*found);
+}
+
 void Ledger::add_edge(AccessEdge edge) {
     Writing const lock(mutex_);
     edges_.insert(edge);

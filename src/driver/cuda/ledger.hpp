@@ -36,6 +36,12 @@ class Ledger {
     /// The allocation around an address.
     [[nodiscard]] std::optional<MemoryRecord> find(Address inside) const;
 
+    /// An import that is mapped: base and place are the importer's. The same range may be added several times.
+    void add_import(const MemoryRecord& record);
+    /// The latest import around an address, forgotten.
+    std::optional<MemoryRecord> take_import(Address inside);
+    [[nodiscard]] std::optional<MemoryRecord> find_import(Address inside) const;
+
     void add_registration(Address base, std::uint64_t bytes);
     bool take_registration(Address base);
     /// Base and bytes of the registered range around an address.
@@ -64,6 +70,7 @@ class Ledger {
   private:
     mutable std::shared_mutex mutex_;
     std::map<Address, MemoryRecord> memory_;
+    std::vector<MemoryRecord> imports_;
     std::map<Address, std::uint64_t> registrations_;
     std::set<AccessEdge> edges_;
     std::map<ContextId, int> contexts_;

@@ -124,7 +124,10 @@ MappingOutcome CudaDriver::grant(PoolId pool, int accessor, Access access) {
 }
 
 MappingOutcome CudaDriver::grant(Address virtual_memory, int accessor, Access access) {
-    auto const record = ledger_.find(virtual_memory);
+    auto record = ledger_.find(virtual_memory);
+    if (!record) {
+        record = ledger_.find_import(virtual_memory);
+    }
     if (!record || record->kind != MemoryKind::virtual_memory) {
         throw std::invalid_argument(
             fmt::format("{:#x} is not in virtual memory of this driver", static_cast<std::uint64_t>(virtual_memory)));

@@ -118,6 +118,8 @@ Address CudaDriver::allocate_virtual(const AllocationRequest& request) {
     properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties.location.id = device;
+    properties.requestedHandleTypes =
+        request.exportable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
     std::size_t grain = 0;
     check(api.granularity(&grain, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity",
           parties);

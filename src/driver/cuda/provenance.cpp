@@ -116,6 +116,12 @@ Provenance CudaDriver::provenance(Address address) const {
         record = ledger_.find(address);
     }
     if (!record) {
+        record = ledger_.find_import(address);
+        if (record && record->kind == MemoryKind::plain) {
+            return {record->kind, record->place, record->base, record->bytes, {}, {}, {record->place.index}};
+        }
+    }
+    if (!record) {
         return foreign_provenance(address);
     }
     return {record->kind,

@@ -55,21 +55,21 @@ std::vector<Stretch> Engine::read_bytes(const Way& way, Block& block, Address fr
     auto const offset = from - block.base;
     auto const mirrored = way.fault != nullptr && !way.write && way.fault->effect == Fault::Effect::mirror;
     if (mirrored) {
-        if (auto const found = block.mirror.find(way.mirror_accessor); found != block.mirror.end()) {
+        if (auto const found = block.stored->mirror.find(way.mirror_accessor); found != block.stored->mirror.end()) {
             return found->second.read(offset, bytes);
         }
     }
-    auto const own = block.unseen.find(way.mirror_accessor);
-    if (way.write || own == block.unseen.end() || own->second.empty()) {
-        return block.contents.read(offset, bytes);
+    auto const own = block.stored->unseen.find(way.mirror_accessor);
+    if (way.write || own == block.stored->unseen.end() || own->second.empty()) {
+        return block.stored->contents.read(offset, bytes);
     }
     Extents seen(bytes, {});
-    seen.write(0, block.contents.read(offset, bytes));
+    seen.write(0, block.stored->contents.read(offset, bytes));
     for (auto const& [first, last] : own->second) {
         auto const begin = std::max(first, offset);
         auto const end = std::min(last, offset + bytes);
         if (begin < end) {
-            seen.write(begin - offset, block.mirror.at(way.mirror_accessor).read(begin, end - begin));
+            seen.write(begin - offset, block.stored->mirror.at(way.mirror_accessor).read(begin, end - begin));
         }
     }
     return seen.read(0, bytes);
@@ -79,7 +79,8 @@ void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t
     auto offset = to - block.base;
     if (way.mirror_accessor >= 0 && way.write) {
         auto const garbage = Pattern{pattern_key(truth_.seed, 0x6d6972726f720000ULL, block.number), 0};
-        block.mirror.try_emplace(way.mirror_accessor, Extents(block.bytes, garbage)).first->second.write(offset, what);
+        block.stored->mirror.try_emplace(way.mirror_accessor, Extents(block.bytes, garbage))
+            .first->second.write(offset, what);
     }
     auto const effect = way.fault == nullptr ? Fault::Effect::none : way.fault->effect;
     if (effect == Fault::Effect::zero) {
@@ -97,15 +98,15 @@ void Engine::write_bytes(const Way& way, Block& block, Address to, std::uint64_t
             what = turned(what, bytes);
         }
     }
-    for (auto& unseen : block.unseen) {
+    for (auto& unseen : block.stored->unseen) {
         cut(unseen.second, offset, offset + bytes);
     }
     if (effect == Fault::Effect::mirror && way.write && way.mirror_accessor >= 0) {
-        block.unseen[way.mirror_accessor][offset] = offset + bytes;
+        block.stored->unseen[way.mirror_accessor][offset] = offset + bytes;
     }
-    auto const reads_mirror = effect == Fault::Effect::mirror && !way.write && !block.mirror.empty();
+    auto const reads_mirror = effect == Fault::Effect::mirror && !way.write && !block.stored->mirror.empty();
     if (!leaves_old_bytes(effect) || (effect == Fault::Effect::mirror && !way.write) || reads_mirror) {
-        block.contents.write(offset, what);
+        block.stored->contents.write(offset, what);
     }
     memory_changed(block.base + offset, bytes);
 }

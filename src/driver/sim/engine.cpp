@@ -180,7 +180,7 @@ void Engine::begin(Live& live) {
         case Op::Kind::write_value: {
             auto* const block = memory_.find(op.at);
             if (may_touch(live, block, op.at, 4, true)) {
-                block->contents.write(op.at - block->base, 4, Content::of(&op.value, 4));
+                block->stored->contents.write(op.at - block->base, 4, Content::of(&op.value, 4));
                 memory_changed(op.at, 4);
                 complete(live);
             }

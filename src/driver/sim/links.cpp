@@ -44,7 +44,7 @@ bool Engine::host_path_works(Live& live, const Block& to, const Block& from) {
         return true;
     }
     auto const& copy = live.op.copy;
-    for (auto const& stretch : from.contents.read(copy.from.address - from.base, copy.bytes)) {
+    for (auto const& stretch : from.stored->contents.read(copy.from.address - from.base, copy.bytes)) {
         auto const via = static_cast<int>(stretch.content.via);
         if (via < 0 || via == to.place.index) {
             continue;

@@ -106,38 +106,65 @@ Block& SimMemory::allocate(const AllocationRequest& request) {
                                  size_text(free_bytes(place)))});
     }
     used_[place] += charged;
-    auto const first = place.is_device() ? device_space + static_cast<std::uint64_t>(place.index) * space_of_one
-                                         : host_space + static_cast<std::uint64_t>(place.index) * 16 * space_of_one;
-    auto& next = next_.try_emplace(place, first).first->second;
     auto const granule = request.kind == MemoryKind::virtual_memory ? big_page
                          : place.is_device()                        ? device_granule
                                                                     : page;
-    auto const base = rounded(next, granule);
-    next = base + charged + granule;  // a gap, so that a range which leaves its allocation meets nothing
+    auto const base = next_base(place, granule, charged);
     ++numbers_;
     auto const garbage = Pattern{pattern_key(truth_.seed, 0x6172626167650000ULL, numbers_), 0};
-    auto [entry, added] = blocks_.emplace(base, Block{Address{base},
-                                                      size,
-                                                      place,
-                                                      request.kind,
-                                                      request.context,
-                                                      pool,
-                                                      numbers_,
-                                                      {},
-                                                      {},
-                                                      Extents(size, garbage),
-                                                      {}});
-    return entry->second;
+    Block block;
+    block.base = base;
+    block.bytes = size;
+    block.place = place;
+    block.kind = request.kind;
+    block.context = request.context;
+    block.pool = pool;
+    block.number = numbers_;
+    block.stored = std::make_shared<Stored>(Extents(size, garbage));
+    block.charged = charged;
+    block.exportable = request.exportable;
+    return blocks_.emplace(static_cast<std::uint64_t>(base), std::move(block)).first->second;
+}
+
+Address SimMemory::next_base(Place place, std::uint64_t granule, std::uint64_t charged) {
+    auto const first = place.is_device() ? device_space + static_cast<std::uint64_t>(place.index) * space_of_one
+                                         : host_space + static_cast<std::uint64_t>(place.index) * 16 * space_of_one;
+    auto& next = next_.try_emplace(place, first).first->second;
+    auto const base = rounded(next, granule);
+    next = base + charged + granule;  // a gap, so that a range which leaves its allocation meets nothing
+    return Address{base};
 }
 
 void SimMemory::free(Address base) {
     auto const found = blocks_.find(static_cast<std::uint64_t>(base));
-    if (found == blocks_.end()) {
+    if (found == blocks_.end() || found->second.imported_by) {
         throw Error({code::invalid_value, "free", -1, -1, "the address is not the base of an allocation"});
     }
-    auto const place = found->second.place;
-    used_[place] -= rounded(found->second.bytes, place.is_device() ? device_granule : page);
-    blocks_.erase(found);
+    erase(found);
+}
+
+void SimMemory::erase(std::map<std::uint64_t, Block>::iterator block) {
+    auto const gone = std::move(block->second);
+    blocks_.erase(block);
+    used_[gone.place] -= gone.charged;
+    if (gone.stored.use_count() == 1) {
+        return;
+    }
+    for (auto entry = blocks_.begin(); entry != blocks_.end();) {
+        auto& other = entry->second;
+        if (other.stored != gone.stored) {
+            ++entry;
+        } else if (gone.kind == MemoryKind::virtual_memory) {  // its memory lives as long as something maps it
+            other.charged += gone.charged;
+            used_[gone.place] += gone.charged;
+            return;
+        } else if (gone.imported_by) {
+            return;
+        } else {  // whoever touches these from now on is found out
+            stale_[entry->first] = other.bytes;
+            entry = blocks_.erase(entry);
+        }
+    }
 }
 
 const Block* SimMemory::find(Address at) const {
@@ -222,7 +249,7 @@ MappingOutcome SimMemory::grant(Address at, int accessor, Access access) {
     if (accessor != block->place.index && access != Access::none && !truth_.claims(accessor, block->place.index)) {
         return {MappingOutcome::Kind::refused, code::invalid_device};
     }
-    if (accessor != block->place.index) {
+    if (accessor != block->place.index || block->imported_by) {
         set_grant(block->granted_read, block->granted_write, accessor, access);
     }
     return {};
@@ -245,7 +272,7 @@ void SimMemory::destroy_context(ContextId context) {
     for (auto entry = blocks_.begin(); entry != blocks_.end();) {
         auto const& block = entry->second;
         if (block.context == context) {
-            used_[block.place] -= rounded(block.bytes, device_granule);
+            used_[block.place] -= block.charged;
             entry = blocks_.erase(entry);
         } else {
             ++entry;
@@ -289,6 +316,9 @@ bool SimMemory::kernel_may(int device, ContextId context, const Block& block, bo
         case MemoryKind::pageable:
             return false;
         case MemoryKind::plain:
+            if (block.imported_by) {
+                return *block.imported_by == device && context.value == 0;
+            }
             if (block.place.index == device) {
                 return block.context == context;
             }
@@ -300,7 +330,8 @@ bool SimMemory::kernel_may(int device, ContextId context, const Block& block, bo
                     (write ? pool->second.granted_write : pool->second.granted_read).count(device) != 0);
         }
         case MemoryKind::virtual_memory:
-            return block.place.index == device || (write ? block.granted_write : block.granted_read).count(device) != 0;
+            return (block.place.index == device && !block.imported_by) ||
+                   (write ? block.granted_write : block.granted_read).count(device) != 0;
     }
     return false;
 }

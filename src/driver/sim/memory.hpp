@@ -16,6 +16,15 @@
 
 namespace peerlane::sim {
 
+/// What an allocation holds; shared by every address range that maps it.
+struct Stored {
+    explicit Stored(Extents what) : contents(std::move(what)) {}
+    Extents contents;
+    std::map<int, Extents> mirror{};  ///< what each accessor believes it wrote, where a mirror fault wants it
+    /// Of that, what never arrived and nobody wrote over since (begin, end): the accessor reads it back by any path.
+    std::map<int, std::map<std::uint64_t, std::uint64_t>> unseen{};
+};
+
 struct Block {
     Address base = Address::null;
     std::uint64_t bytes = 0;
@@ -25,10 +34,11 @@ struct Block {
     std::optional<PoolId> pool{};
     std::uint64_t number = 0;                       ///< running number, never reused
     std::set<int> granted_read{}, granted_write{};  ///< kind virtual: devices besides the owner
-    Extents contents;
-    std::map<int, Extents> mirror{};  ///< what each accessor believes it wrote, where a mirror fault wants it
-    /// Of that, what never arrived and nobody wrote over since (begin, end): the accessor reads it back by any path.
-    std::map<int, std::map<std::uint64_t, std::uint64_t>> unseen{};
+    std::shared_ptr<Stored> stored{};
+    std::uint64_t charged = 0;         ///< bytes of the place that this range holds
+    bool exportable = false;           ///< kind virtual
+    std::optional<int> imported_by{};  ///< a device, where this is an import of another allocation
+    int opened = 0;                    ///< times imported and not closed
 };
 
 /// A pool of a device and the grants on it.
@@ -70,12 +80,20 @@ class SimMemory {
     [[nodiscard]] bool copy_may(int device, const Block& block) const;
     [[nodiscard]] Provenance provenance(Address at) const;
 
+    /// The simulated machine plays the other process too: an import is another range over the same bytes.
+    [[nodiscard]] ExportOutcome export_from(Address at) const;
+    ImportOutcome import(const SharedHandle& handle, int device);
+    void close(Address at);
+
     void check_device(int device, const char* what) const;
 
   private:
     [[nodiscard]] std::uint64_t capacity(Place place) const;
+    Address next_base(Place place, std::uint64_t granule, std::uint64_t charged);
+    void erase(std::map<std::uint64_t, Block>::iterator block);
     const Truth& truth_;
-    std::map<std::uint64_t, Block> blocks_;  ///< by base
+    std::map<std::uint64_t, Block> blocks_;         ///< by base
+    std::map<std::uint64_t, std::uint64_t> stale_;  ///< imports, open, of memory that is freed: base, bytes
     std::map<Place, std::uint64_t> used_;
     std::map<Place, std::uint64_t>
         next_;  ///< address space of each place: never reused, so that a stale address is found out

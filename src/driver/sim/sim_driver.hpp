@@ -83,6 +83,10 @@ class SimDriver final : public Driver {
     void fill_host(Address to, std::uint64_t bytes, Pattern pattern) override;
     CheckOutcome check_host(Address at, std::uint64_t bytes, Pattern expected, Pattern poison) const override;
 
+    ExportOutcome export_memory(Address at) override;
+    ImportOutcome import_memory(const SharedHandle& handle, int device) override;
+    void close_import(Address at) override;
+
     StreamView create_stream(int device, StreamKind kind, ContextId context) override;
     void destroy_stream(StreamView stream) override;
     EventView create_event(int device, bool timing) override;

@@ -120,7 +120,7 @@ void SimDriver::write_host(Address to, const void* from, std::uint64_t bytes) {
     }
     auto& block = engine_.memory().covering(to, bytes, "write_host");
     check_on_host(block, "write_host");
-    block.contents.write(to - block.base, bytes, Content::of(from, bytes));
+    block.stored->contents.write(to - block.base, bytes, Content::of(from, bytes));
     engine_.memory_changed(to, bytes);
     changed_.notify_all();
 }
@@ -132,7 +132,7 @@ void SimDriver::read_host(Address from, void* to, std::uint64_t bytes) const {
     }
     auto& block = engine_.memory().covering(from, bytes, "read_host");
     check_on_host(block, "read_host");
-    block.contents.read(from - block.base, to, bytes);
+    block.stored->contents.read(from - block.base, to, bytes);
 }
 
 void SimDriver::fill_host(Address to, std::uint64_t bytes, Pattern pattern) {
@@ -142,7 +142,7 @@ void SimDriver::fill_host(Address to, std::uint64_t bytes, Pattern pattern) {
     }
     auto& block = engine_.memory().covering(to, bytes, "fill_host");
     check_on_host(block, "fill_host");
-    block.contents.write(to - block.base, bytes, Content::of(pattern));
+    block.stored->contents.write(to - block.base, bytes, Content::of(pattern));
     engine_.memory_changed(to, bytes);
     changed_.notify_all();
 }
@@ -154,7 +154,7 @@ CheckOutcome SimDriver::check_host(Address at, std::uint64_t bytes, Pattern expe
     }
     auto& block = engine_.memory().covering(at, bytes, "check_host");
     check_on_host(block, "check_host");
-    return block.contents.check(at - block.base, bytes, expected, poison);
+    return block.stored->contents.check(at - block.base, bytes, expected, poison);
 }
 
 }  // namespace peerlane::sim

@@ -212,7 +212,7 @@ std::uint32_t SimDriver::poll(Address pinned) {
     progress_to(clock(), [] { return false; });
     check_alive();
     std::uint32_t value = 0;
-    block.contents.read(pinned - block.base, &value, 4);
+    block.stored->contents.read(pinned - block.base, &value, 4);
     return value;
 }
 

@@ -57,7 +57,7 @@ std::optional<std::uint32_t> Engine::flag_value(Address at) const {
         return std::nullopt;
     }
     std::uint32_t value = 0;
-    block->contents.read(at - block->base, &value, 4);
+    block->stored->contents.read(at - block->base, &value, 4);
     return value;
 }
 
@@ -71,8 +71,14 @@ void Engine::memory_changed(Address at, std::uint64_t bytes) {
         return;
     }
     std::vector<OpId> met;
+    auto const* const changed = memory_.find(at);
     for (auto const& [op, flag] : watchers_) {
-        auto const overlaps = flag.first < at + bytes && at < flag.first + 4;
+        auto overlaps = flag.first < at + bytes && at < flag.first + 4;
+        if (auto const* const watched = memory_.find(flag.first);
+            !overlaps && watched != nullptr && changed != nullptr && watched->stored == changed->stored) {
+            auto const flag_offset = flag.first - watched->base;  // one maps the memory of the other
+            overlaps = flag_offset < at - changed->base + bytes && at - changed->base < flag_offset + 4;
+        }
         if (overlaps && flag_met(flag.first, flag.second)) {
             met.push_back(op);
         }
@@ -206,20 +212,22 @@ void Engine::finish_step(Live& live) {
         case Kind::check: {
             // A check reads; a fault on reading is a fault on what it sees.
             Extents seen(step.bytes, {});
-            Block view{Address::null,   step.bytes, gpu(device), MemoryKind::plain, {}, {}, 0, {}, {},
-                       std::move(seen), {}};
+            Block view;
+            view.bytes = step.bytes;
+            view.place = gpu(device);
+            view.stored = std::make_shared<Stored>(std::move(seen));
             auto what = read_bytes(live.way, *from, step.from, step.bytes);
             if (step.bytes != 0) {
                 auto way = live.way;
                 way.mirror_accessor = -1;
-                view.contents.write(0, step.bytes, Content::of(step.poison));
+                view.stored->contents.write(0, step.bytes, Content::of(step.poison));
                 if (way.fault != nullptr) {
                     write_bytes(way, view, Address::null, step.bytes, std::move(what));
                 } else {
-                    view.contents.write(0, what);
+                    view.stored->contents.write(0, what);
                 }
             }
-            answer.check = view.contents.check(0, step.bytes, step.pattern, step.poison);
+            answer.check = view.stored->contents.check(0, step.bytes, step.pattern, step.poison);
             break;
         }
         case Kind::fetch_add: {

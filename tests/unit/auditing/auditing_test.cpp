@@ -167,6 +167,41 @@ TEST(Auditing, ACopyWithNothingEnabledIsAWarning) {
     EXPECT_EQ(driver.finish().status(), 1);
 }
 
+TEST(Auditing, AnImportStillOpenWhenItsMemoryIsFreedIsFound) {
+    Watched rig;
+    auto& driver = *rig.driver;
+    auto const memory = driver.allocate({gpu(0), 4_MiB});
+    auto const exported = driver.export_memory(memory + 64_KiB);
+    ASSERT_TRUE(exported.usable());
+    auto const imported = driver.import_memory(exported.handle, 1);
+    ASSERT_TRUE(imported.usable());
+    driver.free(memory);
+    driver.close_import(imported.at);
+    auto const report = rig.driver->finish();
+    EXPECT_TRUE(has(report.findings, "stale-mapping")) << texts(report.findings);
+}
+
+TEST(Auditing, AnImportOfAnotherProcessIsClosedOrLeaks) {
+    for (auto const closes : {true, false}) {
+        Watched rig;
+        auto const memory = rig.inner->allocate({gpu(0), 4_MiB});  // not seen by the audit, as in another process
+        auto const exported = rig.inner->export_memory(memory + 64_KiB);
+        auto const imported = rig.driver->import_memory(exported.handle, 1);
+        ASSERT_TRUE(imported.usable());
+        Stream const stream(*rig.driver, 1);
+        Allocation const to(*rig.driver, {gpu(1), 64_KiB});
+        CopyArguments const arguments{to.address(), imported.at, 64_KiB, 16};
+        rig.driver->launch(stream.view(), copy_kernel, &arguments);
+        rig.driver->synchronize(stream.view());
+        if (closes) {
+            rig.driver->close_import(imported.at);
+        }
+        auto const report = rig.driver->finish();
+        EXPECT_EQ(has(report.findings, "leaked-mapping"), !closes) << texts(report.findings);
+        EXPECT_EQ(report.findings.size(), closes ? 0U : 1U) << texts(report.findings);
+    }
+}
+
 TEST(Auditing, AGraphIsAuditedWhenItIsLaunched) {
     Watched rig;
     auto& driver = *rig.driver;

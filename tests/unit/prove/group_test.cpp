@@ -98,15 +98,19 @@ TEST(Ways, GrantsOfPoolAndVirtualMemoryAreKeptInTheMapCheck) {
     for (auto const& pair : verdicts.pairs) {
         auto const& ways = pair[Check::map].ways;
         if (pair.accessor == 0 && pair.owner == 1) {
-            ASSERT_EQ(ways.size(), 3u);
+            ASSERT_EQ(ways.size(), 5u);
             EXPECT_EQ(ways[1].result, Result::skipped) << "a pair whose kernels do not work tells nothing of grants";
             EXPECT_NE(ways[2].reason.find("are not right"), std::string::npos) << ways[2].reason;
+            EXPECT_EQ(ways[4].way, "import_virtual");
+            EXPECT_EQ(ways[4].result, Result::skipped);
             continue;
         }
-        ASSERT_EQ(ways.size(), 3u);
+        ASSERT_EQ(ways.size(), 5u);
         EXPECT_EQ(ways[0].way, "enable");
         EXPECT_EQ(ways[1], (MappingWay{"pool", Result::ok}));
         EXPECT_EQ(ways[2], (MappingWay{"virtual", Result::ok}));
+        EXPECT_EQ(ways[3], (MappingWay{"import_legacy", Result::ok}));
+        EXPECT_EQ(ways[4], (MappingWay{"import_virtual", Result::ok}));
     }
     EXPECT_EQ(read_verdicts(write_verdicts(verdicts), "test"), verdicts);
 }
