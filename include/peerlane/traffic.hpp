@@ -17,6 +17,8 @@ struct Flow {
     std::uint64_t bytes = 0;
     double start_s = 0;  ///< when it is submitted, seconds from the start of its phase
     int phase = 0;       ///< starts when every flow of the phases before is done
+    /// Scattered pages of this many bytes, of which `bytes` is a multiple; 0: in one piece.
+    std::uint64_t page = 0;
     friend bool operator==(const Flow&, const Flow&) = default;
 };
 
@@ -24,6 +26,7 @@ struct PatternOptions {
     std::uint64_t bytes = 0;  ///< of each flow
     double step_s = 0;        ///< flow i is submitted i * step_s after the first
     int phases = 1;           ///< the pattern so many times, one after the other
+    std::uint64_t page = 0;   ///< of each flow
 };
 
 /// The flows of a pattern between these devices (numbers of the machine, in the order in which the pattern counts
@@ -34,10 +37,10 @@ struct PatternOptions {
 std::vector<Flow> pattern_flows(std::string_view pattern, const Machine& machine, const std::vector<int>& devices,
                                 const PatternOptions& options);
 
-/// A table with the columns src, dst, bytes and, where it has one, start ("0.001" seconds or "1ms"). A first line with
-/// these names gives the order of the columns, else it is that one. Empty lines and lines that begin with # are left
-/// out. What simulation_csv writes is read too: columns of results say nothing about flows, and of several strategies
-/// the rows of the first count. Throws InputError with the line.
+/// A table with the columns src, dst, bytes and, where it has them, start ("0.001" seconds or "1ms") and page. A first
+/// line with these names gives the order of the columns, else it is that one. Empty lines and lines that begin with #
+/// are left out. What simulation_csv writes is read too: columns of results say nothing about flows, and of several
+/// strategies the rows of the first count. Throws InputError with the line.
 std::vector<Flow> read_flows_csv(std::string_view text, const std::string& file, const Machine& machine,
                                  const std::vector<int>& devices);
 

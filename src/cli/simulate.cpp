@@ -71,10 +71,17 @@ Asked understand_asked(const Given& given, Format given_format) {
         }
         asked.options.bytes = *bytes;
     }
-    for (auto const* option : {"--bytes", "--start", "--phases", "--place"}) {
+    for (auto const* option : {"--bytes", "--start", "--phases", "--place", "--page-size"}) {
         if (!asked.csv.empty() && given.has(option)) {
             throw UsageError(fmt::format("{} goes with --pattern; the table of --csv says it all", option));
         }
+    }
+    if (auto const word = given.one("--page-size")) {
+        auto const bytes = parse_size(*word);
+        if (!bytes || *bytes == 0) {
+            throw UsageError(fmt::format("--page-size \"{}\" is no size above 0; sizes are 4096, 64KiB", *word));
+        }
+        asked.options.page = *bytes;
     }
     if (auto const word = given.one("--start")) {
         auto const number = parse_number(*word);
@@ -156,7 +163,11 @@ std::string traffic_words(const Asked& asked, const std::vector<Flow>& flows) {
         bytes += static_cast<double>(flow.bytes);
     }
     auto const what = asked.csv.empty() ? asked.pattern : "flows of " + asked.csv;
-    auto const each = asked.csv.empty() ? fmt::format(" of {}", size_text(asked.options.bytes)) : std::string();
+    auto const each =
+        asked.csv.empty()
+            ? fmt::format(" of {}", size_text(asked.options.bytes)) +
+                  (asked.options.page != 0 ? fmt::format(" in pages of {}", size_text(asked.options.page)) : "")
+            : std::string();
     return fmt::format("{}: {} flow{}{}{}, {:.3f} GB", what, flows.size(), flows.size() == 1 ? "" : "s", each,
                        asked.options.phases > 1 ? fmt::format(" in {} phases", asked.options.phases) : "", bytes / 1e9);
 }
@@ -272,6 +283,7 @@ Command simulate_command() {
           "random:N,SEED, host-to-all, all-to-host"},
          {"--csv", "FILE", "what moves, as a table of src,dst,bytes,start; - is standard input"},
          {"--bytes", "N", "size of each flow of a pattern"},
+         {"--page-size", "SIZE", "each flow is a list of scattered pages of this size"},
          {"--start", "TIME", "each flow is submitted so much later than the one before"},
          {"--phases", "N", "the pattern N times, each time when the one before is done"},
          {"--strategy", "S", "driver, library, peerlane; several with commas are compared"},

@@ -18,16 +18,16 @@ namespace {
 using traffic::trimmed;
 using traffic::Words;
 
-enum Column : std::size_t { src, dst, bytes, start, strategy, result };
+enum Column : std::size_t { src, dst, bytes, start, page, strategy, result };
 constexpr std::size_t columns = result;  ///< what a result is belongs to nothing
 struct Name {
     std::string_view word;
     Column column;
 };
 /// The last ones are what `--format csv` prints: its tables are tables of flows too.
-constexpr std::array names{Name{"src", src},     Name{"dst", dst},          Name{"bytes", bytes},
-                           Name{"start", start}, Name{"start_s", start},    Name{"end_s", result},
-                           Name{"gbs", result},  Name{"strategy", strategy}};
+constexpr std::array names{Name{"src", src},     Name{"dst", dst},           Name{"bytes", bytes},
+                           Name{"start", start}, Name{"start_s", start},     Name{"end_s", result},
+                           Name{"gbs", result},  Name{"strategy", strategy}, Name{"page", page}};
 constexpr std::size_t most_flows = 10'000'000;
 
 class Reader {
@@ -111,7 +111,7 @@ class Reader {
         for (std::size_t i = 0; i < cells.size(); ++i) {
             auto const* const name = name_of(cells[i]);
             if (name == nullptr) {
-                fail(fmt::format("there is no column \"{}\"; the columns are src, dst, bytes, start", cells[i]));
+                fail(fmt::format("there is no column \"{}\"; the columns are src, dst, bytes, start, page", cells[i]));
             }
             if (std::count(cells.begin(), cells.end(), cells[i]) > 1 ||
                 (name->column != result && columns_[name->column])) {
@@ -182,6 +182,16 @@ class Reader {
                 fail(fmt::format("start \"{}\" is no time; times are seconds (0.001) or 1ms, 20us", word));
             }
             flow.start_s = *time;
+        }
+        if (auto const word = cell(cells, page); !word.empty()) {
+            auto const of_page = parse_size(word);
+            if (!of_page) {
+                fail(fmt::format("page \"{}\" is no size; sizes are 4096, 64KiB; empty or 0: in one piece", word));
+            }
+            if (*of_page != 0 && flow.bytes % *of_page != 0) {
+                fail(fmt::format("bytes \"{}\" is no whole number of pages of {}", cell(cells, bytes), word));
+            }
+            flow.page = *of_page;
         }
         return flow;
     }

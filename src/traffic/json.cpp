@@ -99,9 +99,10 @@ void body(Buffer& out, const Simulation& simulation, const std::string& indent) 
     list(out, simulation.flows, indent, [&](const FlowResult& result) {
         put(out,
             "{{\"src\": {}, \"dst\": {}, \"bytes\": {}, \"start_s\": {}, \"end_s\": {}, \"gbs\": {}, \"began_s\": {}, "
-            "\"phase\": {}, \"way\": {}}}",
+            "\"phase\": {}, \"way\": {}, \"page\": {}}}",
             place(result.flow.src), place(result.flow.dst), result.flow.bytes, result.start_s, number(result.end_s),
-            number(result.gbs()), number(result.began_s), result.flow.phase, result.plan);
+            number(result.gbs()), number(result.began_s), result.flow.phase, result.plan,
+            result.flow.page == 0 ? std::string("null") : std::to_string(result.flow.page));
     });
 }
 

@@ -262,7 +262,7 @@ std::vector<Flow> pattern_flows(std::string_view pattern, const Machine& machine
     for (int phase = 0; phase < options.phases; ++phase) {
         for (std::size_t i = 0; i < making.pairs.size(); ++i) {
             flows.push_back({making.pairs[i].first, making.pairs[i].second, options.bytes,
-                             static_cast<double>(i) * options.step_s, phase});
+                             static_cast<double>(i) * options.step_s, phase, options.page});
         }
     }
     return flows;

@@ -121,6 +121,9 @@ void Engine::handle(const Event& event) {
             }
             stop_flow(live);
             if (live.op.kind == Op::Kind::kernel) {
+                if (ended_) {
+                    ended_({live.id, live.began, live.left_bytes, live.way.uses, false});
+                }
                 finish_step(live);
                 return;
             }

@@ -79,12 +79,13 @@ class Engine {
     /// Whether anything of this operation is known to be stuck for ever by a fault of the machine.
     [[nodiscard]] std::size_t live() const { return live_.size(); }
 
-    /// A copy or fill that ended, for those who draw loads of links.
+    /// A copy or fill that ended, or an access of a kernel, for those who draw loads of links.
     struct Ended {
         OpId op;
         double began;  ///< when its first byte moved
         std::uint64_t bytes;
         const std::vector<model::Use>& uses;  ///< links as Network numbers them
+        bool last = true;                     ///< of its operation; a kernel ends with one of no bytes
     };
     /// Called inside advance(), which they must not call back: `ended` for each transfer, `shared` when rates changed.
     void observe(std::function<void(const Ended&)> ended, std::function<void()> shared = {}) {

@@ -94,6 +94,9 @@ void Engine::memory_changed(Address at, std::uint64_t bytes) {
 void Engine::step_kernel(Live& live, const StepAnswer& answer) {
     auto const* const step = live.steps.next(answer);
     if (step == nullptr) {
+        if (ended_) {
+            ended_({live.id, live.began, 0, live.way.uses, true});
+        }
         complete(live);
         return;
     }

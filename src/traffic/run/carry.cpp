@@ -12,6 +12,7 @@
 
 #include "driver/sim/engine.hpp"
 #include "traffic/run/leg_book.hpp"
+#include "traffic/run/page_lists.hpp"
 #include "traffic/run/timeline.hpp"
 
 namespace peerlane::traffic {
@@ -30,9 +31,19 @@ std::size_t at(int index) {
 
 /// Room for what goes out of, comes into and passes through a place. Contents do not matter here.
 struct Memory {
-    std::uint64_t out_bytes = 0, in_bytes = 0, through_bytes = 0;
+    std::uint64_t out_bytes = 0, in_bytes = 0, through_bytes = 0, list_bytes = 0;
     Address out = Address::null, in = Address::null, through = Address::null;
+    Address list = Address::null;  ///< numbers of pages
 };
+
+/// Pages that the driver copies one by one, in a stream of their own. The calls are all made one after the other; what
+/// has to stand in the engine's memory is the next few.
+struct Loop {
+    std::uint64_t next = 0, count = 0;
+    double calls_from = 0;
+    OpId before = 0;
+};
+constexpr std::uint32_t pages_ahead = 32;
 
 /// Operations of one device's host thread, in the order of its calls.
 struct Issuer {
@@ -146,6 +157,13 @@ class Carrier {
                     auto& to = memory_[end_of(route, leg)];
                     auto& to_bytes = last ? to.in_bytes : to.through_bytes;
                     to_bytes = std::max(to_bytes, last ? flows_[f].bytes : route.chunk * at(route.buffers));
+                    if (route.legs[leg].engine == Engine::kernel) {
+                        auto const numbers = flows_[f].bytes / flows_[f].page * number_bytes;
+                        for (auto const place : {gpu(kernel_device(route.legs[leg])), list_place(route.legs[leg])}) {
+                            auto& bytes = memory_[place].list_bytes;
+                            bytes = std::max(bytes, numbers);
+                        }
+                    }
                 }
             }
         }
@@ -157,8 +175,20 @@ class Carrier {
             memory.out = block(memory.out_bytes);
             memory.in = block(memory.in_bytes);
             memory.through = block(memory.through_bytes);
+            memory.list = block(memory.list_bytes);
+            if (memory.list_bytes != 0) {  // page 0 again and again: which ones they are does not matter here
+                engine_.memory()
+                    .find(memory.list)
+                    ->stored->contents.write(0, memory.list_bytes, sim::Content::repeat(0));
+            }
         }
     }
+
+    static int kernel_device(const Leg& leg) {
+        return leg.issuer.is_device() ? leg.issuer.index : device_near({leg}, 0);
+    }
+    /// Where the host writes numbers of pages for it.
+    Place list_place(const Leg& leg) const { return host(engine_.truth().network.numa[at(kernel_device(leg))]); }
 
     /// Runs the phase whose first flow is order()[first]; returns where the next one begins.
     std::size_t run_phase(std::size_t first) {
@@ -200,6 +230,9 @@ class Carrier {
     }
 
     void feed() {
+        for (; !waiting_loops_.empty(); waiting_loops_.pop_back()) {
+            continue_loop(waiting_loops_.back());
+        }
         while (!hungry_.empty()) {
             auto& issuer = issuers_[at(hungry_.back())];
             hungry_.pop_back();
@@ -214,6 +247,13 @@ class Carrier {
         auto const& flow = flows_[index];
         auto const& ways = plans_.plans[at(plans_.of_flow[index])];
         issuer.free_at = std::max(issuer.free_at, phase_start_ + flow.start_s);
+        if (flow.page != 0 && ways.front().legs.front().engine == Engine::copy) {
+            auto& loop = loops_[index];
+            loop = {0, flow.bytes / flow.page, issuer.free_at, 0};
+            issuer.free_at += static_cast<double>(loop.count) * engine_.truth().figures.copy_call_s;
+            continue_loop(index);
+            return;
+        }
         std::uint64_t offset = 0;
         for (std::size_t r = 0; r < ways.size(); ++r) {
             auto const rest = flow.bytes - offset;
@@ -226,6 +266,56 @@ class Carrier {
         }
     }
 
+    void continue_loop(std::uint32_t index) {
+        auto const found = loops_.find(index);
+        if (found == loops_.end()) {
+            return;
+        }
+        auto& loop = found->second;
+        auto const& figures = engine_.truth().figures;
+        auto const& route = plans_.plans[at(plans_.of_flow[index])].front();
+        auto const from = start_of(route, 0), to = end_of(route, 0);
+        auto const page = flows_[index].page;
+        for (; loop.next < loop.count && operations_[index] < pages_ahead; ++loop.next) {
+            sim::Op op;
+            op.kind = sim::Op::Kind::copy;
+            op.device = kernel_device(route.legs.front());
+            op.copy.bytes = page;
+            op.copy.from = {from, memory_.at(from).out + loop.next * page};
+            op.copy.to = {to, memory_.at(to).in + loop.next * page};
+            auto const called = loop.calls_from + static_cast<double>(loop.next + 1) * figures.copy_call_s;
+            loop.before = engine_.submit(std::move(op), {loop.before}, called + figures.start_latency_s);
+            belongs(loop.before, index);
+        }
+        if (loop.next == loop.count) {
+            loops_.erase(found);
+        }
+    }
+
+    /// Sends the numbers of pages to the device whose kernel reads them; the last of the operations.
+    OpId send_lists(Issuer& issuer, std::uint32_t index, const Leg& leg, int lists) {
+        auto const& figures = engine_.truth().figures;
+        OpId before = 0;
+        for (int list = 0; list < lists; ++list) {
+            sim::Op op;
+            op.kind = sim::Op::Kind::copy;
+            op.device = kernel_device(leg);
+            op.copy.bytes = flows_[index].bytes / flows_[index].page * number_bytes;
+            op.copy.from = {list_place(leg), memory_.at(list_place(leg)).list};
+            op.copy.to = {gpu(op.device), memory_.at(gpu(op.device)).list};
+            issuer.free_at += figures.plain_copy_call_s + figures.small_call_s;
+            before = engine_.submit(std::move(op), {before}, issuer.free_at + figures.start_latency_s);
+            belongs(before, index);
+        }
+        return before;
+    }
+
+    sim::Op part_of_list(std::uint32_t index, const Leg& leg, const CopyRequest& part, bool gathers, bool scatters) {
+        auto const list = memory_.at(gpu(kernel_device(leg))).list;
+        return list_op(kernel_device(leg), part.to.address, scatters ? list : Address::null, part.from.address,
+                       gathers ? list : Address::null, part.bytes / flows_[index].page, flows_[index].page);
+    }
+
     void submit_route(Issuer& issuer, std::uint32_t index, const Route& route, std::uint64_t offset,
                       std::uint64_t bytes) {
         auto const legs = route.legs.size();
@@ -233,12 +323,19 @@ class Carrier {
         auto const chunks = (bytes + chunk - 1) / chunk;
         auto const buffers = static_cast<std::uint64_t>(std::max(route.buffers, 1));
         std::vector<std::vector<OpId>> done(legs, std::vector<OpId>(chunks, 0));
-        std::vector<OpId> after;
+        std::vector<OpId> after, lists(legs, 0);
+        for (std::size_t l = 0; l < legs; ++l) {
+            if (route.legs[l].engine == Engine::kernel) {
+                lists[l] = send_lists(issuer, index, route.legs[l], legs == 1 ? 2 : 1);
+            }
+        }
         for (std::uint64_t c = 0; c < chunks; ++c) {
             for (std::size_t l = 0; l < legs; ++l) {
                 after.clear();
                 if (c > 0) {
                     after.push_back(done[l][c - 1]);
+                } else if (lists[l] != 0) {
+                    after.push_back(lists[l]);
                 }
                 if (l > 0) {
                     after.push_back(done[l - 1][c]);
@@ -258,6 +355,9 @@ class Carrier {
                 op.copy.bytes = std::min(chunk, bytes - begin);
                 op.copy.from = {from, l == 0 ? source.out + offset + begin : source.through + slot};
                 op.copy.to = {to, l + 1 == legs ? target.in + offset + begin : target.through + slot};
+                if (lists[l] != 0) {
+                    op = part_of_list(index, route.legs[l], op.copy, l == 0, l + 1 == legs);
+                }
                 done[l][c] = hand_over(issuer, index, std::move(op), after);
             }
         }
@@ -265,14 +365,21 @@ class Carrier {
 
     OpId hand_over(Issuer& issuer, std::uint32_t flow, sim::Op op, const std::vector<OpId>& after) {
         auto const& figures = engine_.truth().figures;
-        issuer.free_at += figures.copy_call_s + (after.empty() ? 0.0 : figures.small_call_s);
-        auto const id = engine_.submit(std::move(op), after, issuer.free_at + figures.start_latency_s);
+        auto const launch = op.kind == sim::Op::Kind::kernel;
+        issuer.free_at +=
+            (launch ? figures.launch_call_s : figures.copy_call_s) + (after.empty() ? 0.0 : figures.small_call_s);
+        auto const starts = issuer.free_at + (launch ? figures.kernel_start_s : figures.start_latency_s);
+        auto const id = engine_.submit(std::move(op), after, starts);
+        belongs(id, flow);
+        return id;
+    }
+
+    void belongs(OpId id, std::uint32_t flow) {
         if (flow_of_.size() <= id) {
             flow_of_.resize(std::max<std::size_t>(id + 1, flow_of_.size() * 2), 0);
         }
         flow_of_[id] = flow;
         ++operations_[flow];
-        return id;
     }
 
     void note(const sim::Engine::Ended& ended) {
@@ -283,7 +390,15 @@ class Carrier {
         for (auto const& use : ended.uses) {
             link_bytes_[at(use.link)] += use.weight * static_cast<double>(ended.bytes);
         }
-        if (--operations_[index] == 0) {
+        if (!ended.last) {
+            return;
+        }
+        --operations_[index];
+        if (operations_[index] < pages_ahead / 2 && loops_.count(index) != 0) {
+            waiting_loops_.push_back(index);
+            return;
+        }
+        if (operations_[index] == 0) {
             flow.end_s = engine_.now();
             --left_;
             auto const by = issuer_of(index);
@@ -360,6 +475,8 @@ class Carrier {
     std::vector<std::uint32_t> flow_of_{};     ///< by operation
     std::vector<std::uint32_t> operations_{};  ///< of each flow, not done
     std::vector<double> link_bytes_{}, samples_from_{};
+    std::map<std::uint32_t, Loop> loops_{};  ///< by flow: those with pages that the engine has not seen
+    std::vector<std::uint32_t> waiting_loops_{};
     std::vector<Timeline> over_time_{};
     std::size_t left_ = 0;  ///< flows of this phase that are not done
     double phase_start_ = 0;

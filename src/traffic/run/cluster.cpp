@@ -443,6 +443,9 @@ Simulation simulate_cluster(const SimulatedMachine& node, int nodes, const std::
                 throw std::invalid_argument(fmt::format("no {}: there are {} devices", to_string(place), devices));
             }
         }
+        if (flow.page != 0) {
+            throw std::invalid_argument("lists of pages are simulated on one machine only");
+        }
         if (flow.bytes == 0 || flow.src == flow.dst) {
             throw std::invalid_argument("a flow moves something from one device to another");
         }

@@ -10,6 +10,7 @@
 
 #include "driver/sim/figures.hpp"
 #include "traffic/run/carry.hpp"
+#include "traffic/run/page_lists.hpp"
 
 namespace peerlane {
 namespace {
@@ -23,6 +24,8 @@ constexpr double relief_factor = 2;
 constexpr double worth = 1e-4;
 /// More flows than this are not planned one by one, nor is relief tried.
 constexpr std::size_t many_flows = 20'000;
+/// The numbers and places of those that are under way stand in memory, 32 bytes each.
+constexpr std::uint64_t most_pages = std::uint64_t{1} << 24;
 constexpr std::size_t most_placement_devices = 16;
 
 constexpr std::uint64_t seed = 1;
@@ -57,6 +60,7 @@ void check_place(const SimulatedMachine& simulated, Place place, std::uint64_t b
 }
 
 void check(const SimulatedMachine& machine, const std::vector<Flow>& flows) {
+    std::uint64_t pages = 0;
     for (auto const& flow : flows) {
         check_place(machine, flow.src, flow.bytes);
         check_place(machine, flow.dst, flow.bytes);
@@ -66,6 +70,16 @@ void check(const SimulatedMachine& machine, const std::vector<Flow>& flows) {
         if (flow.bytes == 0) {
             throw std::invalid_argument("a flow of 0 bytes: nothing to move");
         }
+        if (flow.page != 0) {
+            if (flow.bytes % flow.page != 0) {
+                throw std::invalid_argument(fmt::format("a flow of {}: no whole number of pages of {}",
+                                                        size_text(flow.bytes), size_text(flow.page)));
+            }
+            pages += flow.bytes / flow.page;
+        }
+    }
+    if (pages > most_pages) {
+        throw std::invalid_argument(fmt::format("{} pages in all: {} at most are simulated", pages, most_pages));
     }
 }
 
@@ -79,6 +93,14 @@ std::vector<Candidate> candidates(const SimulatedMachine& machine, const sim::Tr
                                   const std::vector<Flow>& flows) {
     std::vector<Candidate> all;
     all.push_back({"each flow is the driver's copy: nothing else tried is faster", traffic::driver_plans(flows)});
+    auto const lists = std::count_if(flows.begin(), flows.end(), [](const Flow& flow) { return flow.page != 0; });
+    if (lists != 0) {
+        all.push_back({"each list of pages by one kernel, other flows as the driver copies them",
+                       traffic::with_lists(traffic::driver_plans(flows), described, flows)});
+    }
+    if (static_cast<std::size_t>(lists) == flows.size()) {
+        return all;
+    }
     if (machine.machine().devices.size() <= 64 && flows.size() <= many_flows) {
         all.push_back({"each flow planned as if alone", traffic::planned_alone(machine.machine(), flows)});
     }
@@ -86,6 +108,9 @@ std::vector<Candidate> candidates(const SimulatedMachine& machine, const sim::Tr
     if (flows.size() <= many_flows / 8) {
         all.push_back(
             {"flows split over the ways that load the links least", traffic::balanced_plans(described, flows, 8)});
+    }
+    for (std::size_t i = 1; i < all.size() && lists != 0; ++i) {
+        all[i].plans = traffic::with_lists(std::move(all[i].plans), described, flows);
     }
     return all;
 }
@@ -151,6 +176,10 @@ std::optional<Relief> relief_of(const sim::Truth& truth, const std::vector<Flow>
 
 Simulation simulate_on(const SimulatedMachine& machine, const sim::Truth& truth, const std::vector<Flow>& flows,
                        const SimulationOptions& options) {
+    if (options.strategy == Strategy::library &&
+        std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.page != 0; })) {
+        throw std::invalid_argument("the strategy library has no lists of pages: driver or peerlane");
+    }
     auto simulation =
         options.strategy == Strategy::peerlane
             ? carry_peerlane(machine, truth, flows, options)

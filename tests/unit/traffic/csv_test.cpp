@@ -42,6 +42,18 @@ TEST(FlowsCsv, WhatSpreadsheetsWrite) {
               (std::vector<Flow>{{gpu(0), gpu(1), 64, 0, 0}}));
 }
 
+TEST(FlowsCsv, ListsOfPages) {
+    EXPECT_EQ(read("src,dst,bytes,page\n0,1,64KiB,4KiB\n0,1,65,\n0,1,65,0\n"),
+              (std::vector<Flow>{{gpu(0), gpu(1), 65536, 0, 0, 4096}, {gpu(0), gpu(1), 65}, {gpu(0), gpu(1), 65}}));
+    EXPECT_EQ(refusal("src,dst,bytes,page\n0,1,64KiB,100\n"),
+              "t.csv:2: bytes \"64KiB\" is no whole number of pages of 100");
+    EXPECT_EQ(refusal("src,dst,bytes,page\n0,1,64KiB,big\n"),
+              "t.csv:2: page \"big\" is no size; sizes are 4096, 64KiB; empty or 0: in one piece");
+    auto const machine = load_machine("h200-pair");
+    std::vector<Flow> const flows{{gpu(0), gpu(1), 65536, 0, 0, 4096}, {gpu(1), host(), 65}};
+    EXPECT_EQ(read(simulation_csv({simulate(machine, flows)})), flows);
+}
+
 TEST(FlowsCsv, ReadsWhatSimulationsPrint) {
     auto const machine = load_machine("h200-pair");
     std::vector<Flow> const flows{{gpu(0), gpu(1), 4096, 0}, {gpu(1), host(), 1 << 20, 2.5e-5}, {host(), gpu(0), 7, 0}};
@@ -71,7 +83,7 @@ TEST(FlowsCsv, RefusesWithTheLine) {
     EXPECT_EQ(refusal("src,dst,bytes\n0,1,64,0\n"),
               "t.csv:2: 4 cells where src,dst,bytes,start belong (3 by the first line)");
     EXPECT_EQ(refusal("src,dst,size\n"),
-              "t.csv:1: there is no column \"size\"; the columns are src, dst, bytes, start");
+              "t.csv:1: there is no column \"size\"; the columns are src, dst, bytes, start, page");
     EXPECT_EQ(refusal("src,dst,start\n"), "t.csv:1: the column \"bytes\" is missing");
     EXPECT_EQ(refusal("src,src,bytes\n"), "t.csv:1: the column \"src\" stands here twice");
     EXPECT_EQ(refusal("1,1,64\n"), "t.csv:1: src and dst are both gpu1: nothing to move");
