@@ -61,7 +61,7 @@ std::size_t escape_bytes(std::string_view text) {
     std::size_t lead = 0;
     for (std::string_view const mark :
          {"\x1b", "^[", "\\e", "\\033", "\\x1b", "\\x1B", "\\u001b", "\xe2\x90\x9b", "\xc2\x9b"}) {
-        if (text.substr(0, mark.size()) == mark) {
+        if (!text.empty() && text.front() == mark.front() && text.substr(0, mark.size()) == mark) {
             lead = mark.size();
             break;
         }
