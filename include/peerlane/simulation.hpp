@@ -85,6 +85,7 @@ struct SimulationOptions {
     Strategy strategy = Strategy::driver;
     std::vector<Fault> faults{};
     bool relief = true;
+    bool symmetry = true;    ///< of placements: false simulates every set
     bool loads = false;      ///< keep samples of link loads
     bool over_time = false;  ///< keep the loads of each link over time
 };
@@ -113,9 +114,10 @@ struct Placement {
     double utilization = 0;
 };
 
-/// Every set of `count` of these devices, fastest first; sets that take equally long stand in the order of their
-/// numbers. Throws std::invalid_argument for a count below 2 or above the number of devices, more than 16 devices, and
-/// what pattern_flows throws.
+/// Every set of `count` of these devices, fastest first. Sets that are images of each other are simulated once, except
+/// with faults and by our plans, which may lead over devices outside of the set; sets that take equally long stand in
+/// the order of their numbers. Throws std::invalid_argument for a count below 2 or above the number of devices, more
+/// than 16 devices, and what pattern_flows throws.
 std::vector<Placement> rank_placements(const SimulatedMachine& machine, const std::vector<int>& devices, int count,
                                        const std::string& pattern, const PatternOptions& pattern_options,
                                        const SimulationOptions& options = {});

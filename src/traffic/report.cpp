@@ -215,11 +215,11 @@ std::string placement_text(const std::vector<Placement>& ranked, const Machine& 
     } else {
         for (auto const& [word, placement] : {std::pair("Best", &best), std::pair("Worst", &worst)}) {
             auto const alike = count_of(*placement);
-            text += fmt::format("{}: {}{} in {}, {} GB/s. {}; {} is {} busy.\n", word, set_text(placement->devices),
+            text += fmt::format("{}: {}{} in {}, {} GB/s. {}; {} is {} busy.{}\n", word, set_text(placement->devices),
                                 alike > 1 ? fmt::format(" (and {} more)", alike - 1) : "",
                                 seconds_text(placement->makespan_s), gbs_text(placement->gbs),
                                 joined(placement->devices, machine), placement->bottleneck,
-                                percent(placement->utilization));
+                                percent(placement->utilization), traffic::what_joins(placement->devices, machine));
         }
         auto const gain = worst.makespan_s / best.makespan_s;
         text += gain < 1.01 ? std::string("The best set is less than 1 % faster than the worst.\n")

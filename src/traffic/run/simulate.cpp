@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <peerlane/units.hpp>
 
 #include "driver/sim/figures.hpp"
+#include "traffic/run/alike.hpp"
 #include "traffic/run/carry.hpp"
 #include "traffic/run/page_lists.hpp"
 
@@ -241,6 +243,14 @@ std::vector<Placement> rank_placements(const SimulatedMachine& machine, const st
     for (int i = 0; i < count; ++i) {
         chosen[static_cast<std::size_t>(i)] = i;
     }
+    auto const symmetric = options.symmetry && options.strategy != Strategy::peerlane && options.faults.empty();
+    auto const names = traffic::link_names(truth);
+    traffic::SetShapes shapes(truth);
+    struct Known {
+        Placement placement;
+        std::string bottleneck;  ///< words of its shape
+    };
+    std::map<std::string, Known> known;
     do {
         Placement placement;
         for (auto const index : chosen) {
@@ -248,12 +258,26 @@ std::vector<Placement> rank_placements(const SimulatedMachine& machine, const st
         }
         auto const flows = pattern_flows(pattern, machine.machine(), placement.devices, pattern_options);
         check(machine, flows);
+        auto const shape = symmetric ? shapes.of(placement.devices, flows) : traffic::SetShape{};
+        if (auto const image = known.find(shape.key); !shape.key.empty() && image != known.end()) {
+            auto const link = std::find(shape.links.begin(), shape.links.end(), image->second.bottleneck);
+            auto set = std::move(placement.devices);
+            placement = image->second.placement;
+            placement.devices = std::move(set);
+            placement.bottleneck = names[static_cast<std::size_t>(link - shape.links.begin())];
+            ranked.push_back(std::move(placement));
+            continue;
+        }
         auto const simulation = simulate_on(machine, truth, flows, quick);
         placement.makespan_s = simulation.makespan_s;
         placement.gbs = simulation.gbs();
         placement.bottleneck = simulation.bottleneck;
         for (auto const& link : simulation.links) {
             placement.utilization = std::max(placement.utilization, link.utilization);
+        }
+        auto const bottleneck = std::find(names.begin(), names.end(), placement.bottleneck) - names.begin();
+        if (!shape.key.empty() && !shape.links.at(static_cast<std::size_t>(bottleneck)).empty()) {
+            known.emplace(shape.key, Known{placement, shape.links[static_cast<std::size_t>(bottleneck)]});
         }
         ranked.push_back(std::move(placement));
     } while (next_set(chosen, total));

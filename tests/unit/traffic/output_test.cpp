@@ -159,6 +159,21 @@ TEST(SimulationText, ComparesStrategiesAndNamesTheBottleneck) {
     EXPECT_NE(text.find("####"), std::string::npos) << text;
 }
 
+TEST(PlacementText, SaysWhyOnMachinesOfTwoKinds) {
+    auto const text = [](const char* name) {
+        auto const machine = load_machine(name);
+        auto const ranked =
+            rank_placements(machine, {0, 1, 2, 3, 4, 5, 6, 7}, 4, "all-to-all", {.bytes = 64 * MiB}, {});
+        return placement_text(ranked, machine.machine());
+    };
+    auto const mesh = text("dgx-1v"), sockets = text("rtx4090-8-dual-epyc");
+    EXPECT_NE(mesh.find("100 % busy. Each of the 6 pairs is joined by a fabric.\nWorst: "), std::string::npos) << mesh;
+    EXPECT_NE(mesh.find("4 of 6 pairs have no peer access and go through host memory."), std::string::npos) << mesh;
+    EXPECT_NE(sockets.find("All of them hang on socket 0: nothing crosses to another.\nWorst: "), std::string::npos)
+        << sockets;
+    EXPECT_NE(sockets.find("of 6 pairs cross from one socket to another.\n"), std::string::npos) << sockets;
+}
+
 TEST(PlacementText, ExplainsBestAndWorst) {
     auto const machine = load_machine("dgx-1v");
     auto const ranked = rank_placements(machine, {0, 1, 2, 3, 4, 5, 6, 7}, 2, "ring", {.bytes = 16 * MiB}, {});

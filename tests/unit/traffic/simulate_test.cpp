@@ -1,7 +1,10 @@
 // Simulations against what the driver does, against sums, and strategy against strategy.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <random>
 
 #include <gtest/gtest.h>
 #include <peerlane/driver.hpp>
@@ -177,16 +180,23 @@ TEST(Simulate, TheLibraryStagesWhatAHostBridgeParts) {
 }
 
 TEST(Strategies, OursIsNeverSlowerThanTheDriver) {
+    // Every pattern on every machine, at a size of its own, drawn: all of them at all sizes take minutes.
+    constexpr std::array<std::uint64_t, 4> sizes{4 * KiB, 1 * MiB, 32 * MiB, 256 * MiB};
+    std::mt19937 draw(20);
+    std::map<std::uint64_t, int> drawn;
     for (auto const& named : named_machines()) {
         auto const machine = load_machine(named.name);
         for (auto const* pattern : {"pair:0:1", "one-to-all:0", "all-to-one:0", "shift:1", "permutation:1",
                                     "all-to-all", "ring", "halo", "random:20,3", "host-to-all", "all-to-host"}) {
-            auto const flows = flows_on(machine, pattern, 32 * MiB);
+            auto const bytes = sizes[draw() % sizes.size()];
+            ++drawn[bytes];
+            auto const flows = flows_on(machine, pattern, bytes);
             auto const ours = run(machine, flows, Strategy::peerlane).makespan_s;
             auto const drivers = run(machine, flows).makespan_s;
-            EXPECT_LE(ours, drivers * 1.001) << named.name << " " << pattern;
+            EXPECT_LE(ours, drivers * 1.001) << named.name << " " << pattern << " " << size_text(bytes);
         }
     }
+    EXPECT_EQ(drawn.size(), sizes.size());
 }
 
 TEST(Strategies, AllToAllOfDgx1IsHalfAgainAsFast) {
@@ -224,6 +234,36 @@ TEST(Placement, OfFourOnTwoSocketsStaysOnOne) {
     auto const ranked = rank_placements(machine, all_of(machine.machine()), 4, "all-to-all", {.bytes = 64 * MiB}, {});
     EXPECT_EQ(ranked[0].devices, (std::vector<int>{0, 1, 2, 3}));
     EXPECT_EQ(ranked[1].devices, (std::vector<int>{4, 5, 6, 7}));
+}
+
+TEST(Placement, OfSetsThatAreImagesIsThatOfEachSetAlone) {
+    for (auto const& named : named_machines()) {
+        auto const machine = load_machine(named.name);
+        auto devices = all_of(machine.machine());
+        devices.resize(std::min<std::size_t>(devices.size(), 8));
+        for (auto const* pattern : {"all-to-all", "shift:1", "host-to-all"}) {
+            for (auto const strategy : {Strategy::driver, Strategy::library}) {
+                auto const count = devices.size() > 2 ? 3 : 2;
+                if (devices.size() < 2) {
+                    continue;
+                }
+                SimulationOptions options{.strategy = strategy};
+                auto const quick = rank_placements(machine, devices, count, pattern, {.bytes = 8 * MiB}, options);
+                options.symmetry = false;
+                auto const each = rank_placements(machine, devices, count, pattern, {.bytes = 8 * MiB}, options);
+                ASSERT_EQ(quick.size(), each.size());
+                for (auto const& set : each) {
+                    auto const same =
+                        std::find_if(quick.begin(), quick.end(), [&](auto& q) { return q.devices == set.devices; });
+                    ASSERT_NE(same, quick.end());
+                    EXPECT_NEAR(same->makespan_s, set.makespan_s, 1e-6 * set.makespan_s)
+                        << named.name << " " << pattern << " " << to_string(strategy) << " " << set.devices[0]
+                        << set.devices[1] << set.devices.back();
+                    EXPECT_NEAR(same->utilization, set.utilization, 1e-6);
+                }
+            }
+        }
+    }
 }
 
 TEST(Placement, Refuses) {
