@@ -90,6 +90,9 @@ struct SimulationOptions {
     bool over_time = false;  ///< keep the loads of each link over time
 };
 
+/// Throws what simulate() throws for flows.
+void check_flows(const SimulatedMachine& machine, const std::vector<Flow>& flows);
+
 /// Throws std::invalid_argument for a place that the machine does not have, for a flow without a device or without
 /// bytes, and for one larger than the memory at either end.
 Simulation simulate(const SimulatedMachine& machine, const std::vector<Flow>& flows,

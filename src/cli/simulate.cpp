@@ -205,6 +205,13 @@ Status rank(Context& context, const Target& target, const SimulatedMachine& mach
 
 Status simulate_flows(Context& context, const Target& target, const SimulatedMachine& machine, const Asked& asked) {
     auto const flows = flows_of(asked, machine.machine(), devices_of(target));
+    if (!asked.csv.empty()) {  // what the machine cannot hold is not known to the reader of tables
+        try {
+            check_flows(machine, flows);
+        } catch (const std::invalid_argument& error) {
+            throw InputError(asked.csv, 0, error.what());
+        }
+    }
     std::optional<SaveFile> trace;
     if (!asked.trace.empty()) {
         trace.emplace(asked.trace);  // before the work: a folder that is not there is told at once

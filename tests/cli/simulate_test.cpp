@@ -67,12 +67,26 @@ TEST(SimulateCommand, CsvOfResultsIsATableOfFlows) {
     EXPECT_EQ(typed("--machine dgx-1v --format csv simulate --pattern ring --bytes 1MiB --place 4").status, 64);
 }
 
+TEST(SimulateCommand, ListsOfPages) {
+    auto const ran =
+        typed("--machine h200-pair simulate --pattern ring --bytes 4MiB --page-size 4KiB --strategy driver,peerlane");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("ring: 2 flows of 4 MiB in pages of 4 KiB"));
+    EXPECT_THAT(ran.out, HasSubstr("each list of pages by one kernel"));
+    for (auto const* wrong : {"--page-size 3KiB", "--page-size 0", "--page-size 4KiB --strategy library"}) {
+        EXPECT_EQ(typed(std::string("--machine h200-pair simulate --pattern ring --bytes 4MiB ") + wrong).status, 64);
+    }
+}
+
 TEST(SimulateCommand, UnreadableTablesEndWith65AndTheLine) {
     Folder folder;
     auto const path = folder.file("bad.csv", "src,dst,bytes,start\n0,1,1MiB,0\n0,7,1MiB,0\n");
     auto const ran = typed("--machine h200-pair simulate --csv " + path);
     EXPECT_EQ(ran.status, 65);
     EXPECT_THAT(ran.err, HasSubstr("bad.csv:3: dst: the machine has no gpu7"));
+    auto const large = typed("--machine h200-pair simulate --csv -", {.input = "0,1,100TiB\n"});
+    EXPECT_EQ(large.status, 65);
+    EXPECT_THAT(large.err, HasSubstr("more than the memory of gpu0"));
     EXPECT_EQ(typed("--machine h200-pair simulate --csv " + folder.file("none.csv")).status, 66);
     EXPECT_EQ(typed("--machine h200-pair simulate --csv " + folder.path()).status, 65);
 }

@@ -219,6 +219,10 @@ std::optional<double> FlowResult::gbs() const {
     return static_cast<double>(flow.bytes) / (*end_s - start_s) / 1e9;
 }
 
+void check_flows(const SimulatedMachine& machine, const std::vector<Flow>& flows) {
+    check(machine, flows);
+}
+
 Simulation simulate(const SimulatedMachine& machine, const std::vector<Flow>& flows, const SimulationOptions& options) {
     check(machine, flows);
     return simulate_on(machine, truth_of(machine, options.faults), flows, options);
