@@ -219,7 +219,7 @@ TEST(DoctorCases, B62TheNinthPeerHasNoPlace) {
     EXPECT_EQ(all.status, 1);
     EXPECT_TRUE(all.has("peer-limit"));
     EXPECT_EQ(all.check(0, 8, "map"), "ok");
-    EXPECT_EQ(all.check(0, 9, "map"), "ok");  // alone it has one
+    EXPECT_EQ(all.check(0, 9, "map"), "ok");                               // alone it has one
     EXPECT_THAT(all.pairs_of("peer-limit"), testing::StartsWith("0:9 "));  // 0:8 is the eighth
     PEERLANE_NEED(roomy, "p2pbw-12gpu-more-than-8-peers-excerpt.txt");
     EXPECT_FALSE(examined({roomy}, {}).has("peer-limit"));

@@ -19,8 +19,8 @@ std::unique_ptr<Driver> open_simulated(const SimulatedMachine& machine, const Si
     if (machine.machine().devices.empty()) {
         throw std::invalid_argument("open_simulated: the machine has no devices");
     }
-    return std::make_unique<sim::SimDriver>(
-        sim::make_truth(machine.machine(), machine.figures(), options), machine.machine());
+    return std::make_unique<sim::SimDriver>(sim::make_truth(machine.machine(), machine.figures(), options),
+                                            machine.machine());
 }
 
 }  // namespace peerlane
