@@ -219,41 +219,35 @@ void ListMover::page_list(const Way& way, const PagesArguments& common, const Nu
     }
     auto const route = staged_route(way, common.pages * common.page_bytes, common.page_bytes);
     auto const pages_a_chunk = route.chunk / common.page_bytes;
-    Readable source, target;
-    auto const none = Numbers{{}, {}, {}};
-    auto const part = [&](std::uint64_t chunk, Address list, unsigned bytes) {
-        // Without numbers page i is i itself: the base moves on instead.
-        return list == Address::null ? Address::null : list + chunk * pages_a_chunk * bytes;
+    auto const none = Numbers{};
+    // Gathering and scattering differ in which end the buffer stands for.
+    auto const launch = [&](bool gathers, const Readable& lists, std::uint64_t chunk, StreamView on, Address buffer) {
+        auto part = common;
+        auto const first = chunk * pages_a_chunk;
+        (gathers ? part.to : part.from) = buffer;
+        (gathers ? part.to_pitch : part.from_pitch) = common.page_bytes;
+        auto const list = gathers ? lists.from_index : lists.to_index;
+        if (list == Address::null) {  // without numbers page i is i itself: the base moves on instead
+            auto& base = gathers ? part.from : part.to;
+            base = base + first * (gathers ? common.from_pitch : common.to_pitch);
+        } else {
+            (gathers ? part.from_index : part.to_index) = list + first * lists.index_bytes;
+        }
+        part.index_bytes = lists.index_bytes;
+        part.pages = std::min(pages_a_chunk, common.pages - first);
+        driver_.launch(on, pages_kernel, &part, shape);
     };
-    auto const count = [&](std::uint64_t chunk) {
-        return std::min(pages_a_chunk, common.pages - chunk * pages_a_chunk);
+    auto const side = [&](bool gathers, Readable& lists) {
+        return Side{[&, gathers](StreamView on) {
+                        lists = gathers ? readable(none, from, common.pages, on) : readable(to, none, common.pages, on);
+                    },
+                    [&, gathers](std::uint64_t chunk, StreamView on, Address buffer) {
+                        launch(gathers, lists, chunk, on, buffer);
+                    },
+                    [&](StreamView on) { release(lists, on); }};
     };
-    Side const out{[&](StreamView on) { source = readable(none, from, common.pages, on); },
-                   [&](std::uint64_t chunk, StreamView on, Address buffer) {
-                       auto gather = common;
-                       auto const identity = source.from_index == Address::null;
-                       gather.to = buffer;
-                       gather.to_pitch = common.page_bytes;
-                       gather.from = common.from + (identity ? chunk * pages_a_chunk * common.from_pitch : 0);
-                       gather.from_index = part(chunk, source.from_index, source.index_bytes);
-                       gather.index_bytes = source.index_bytes;
-                       gather.pages = count(chunk);
-                       driver_.launch(on, pages_kernel, &gather, shape);
-                   },
-                   [&](StreamView on) { release(source, on); }};
-    Side const in{[&](StreamView on) { target = readable(to, none, common.pages, on); },
-                  [&](std::uint64_t chunk, StreamView on, Address buffer) {
-                      auto scatter = common;
-                      auto const identity = target.to_index == Address::null;
-                      scatter.from = buffer;
-                      scatter.from_pitch = common.page_bytes;
-                      scatter.to = common.to + (identity ? chunk * pages_a_chunk * common.to_pitch : 0);
-                      scatter.to_index = part(chunk, target.to_index, target.index_bytes);
-                      scatter.index_bytes = target.index_bytes;
-                      scatter.pages = count(chunk);
-                      driver_.launch(on, pages_kernel, &scatter, shape);
-                  },
-                  [&](StreamView on) { release(target, on); }};
+    Readable gathered, scattered;
+    auto const out = side(true, gathered), in = side(false, scattered);
     through_host(resources_.take(route), stream, (common.pages + pages_a_chunk - 1) / pages_a_chunk, out, in);
 }
 

@@ -19,23 +19,6 @@ std::unique_ptr<Driver> devices() {
     }
 }
 
-/// Only these kernel accesses count as proven; the host always does.
-Ready proven(Driver& driver, bool store, bool load) {
-    Ready ready{driver.machine(), {}, false};
-    for (auto const& pair : ready.machine.pairs) {
-        PairVerdict verdict;
-        verdict.accessor = pair.accessor;
-        verdict.owner = pair.owner;
-        verdict[Check::store].result = verdict[Check::push].result = store ? Result::ok : Result::wrong;
-        verdict[Check::load].result = verdict[Check::pull].result = load ? Result::ok : Result::wrong;
-        ready.verdicts.pairs.push_back(verdict);
-        ControlVerdict control{pair.accessor, pair.owner, {}};
-        control.staged.result = Result::ok;
-        ready.verdicts.control.push_back(control);
-    }
-    return ready;
-}
-
 TEST(PagesOnDevices, RandomListsGiveWhatAHostLoopGives) {
     auto const driver = devices();
     if (!driver) {
@@ -58,7 +41,7 @@ TEST(PagesOnDevices, RandomListsGiveWhatAHostLoopGives) {
     }
     for (auto const& way : ways) {
         SCOPED_TRACE(to_string(way.from) + " to " + to_string(way.to));
-        Mover mover(*driver, proven(*driver, way.store, way.load));
+        Mover mover(*driver, testing_lists::proven(*driver, way.store, way.load));
         testing_lists::Oracle oracle(*driver, mover, way.from, way.to, way.stream_device, ++seed);
         for (int i = 0; i < 340; ++i) {  // a thousand and more on one device alone
             oracle.one();

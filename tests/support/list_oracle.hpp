@@ -18,6 +18,23 @@ namespace peerlane::testing_lists {
 
 using Bytes = std::vector<unsigned char>;
 
+/// Verdicts in which only these kernel accesses are proven, everywhere; the host always is.
+inline Ready proven(Driver& driver, bool store, bool load) {
+    Ready ready{driver.machine(), {}, false};
+    for (auto const& pair : ready.machine.pairs) {
+        PairVerdict verdict;
+        verdict.accessor = pair.accessor;
+        verdict.owner = pair.owner;
+        verdict[Check::store].result = verdict[Check::push].result = store ? Result::ok : Result::wrong;
+        verdict[Check::load].result = verdict[Check::pull].result = load ? Result::ok : Result::wrong;
+        ready.verdicts.pairs.push_back(verdict);
+        ControlVerdict control{pair.accessor, pair.owner, {}};
+        control.staged.result = Result::ok;
+        ready.verdicts.control.push_back(control);
+    }
+    return ready;
+}
+
 class Oracle {
   public:
     static constexpr std::uint64_t room = 48 * 1024;

@@ -15,24 +15,7 @@ namespace {
 
 using namespace testing_sim;
 using testing_lists::Oracle;
-
-/// Verdicts of two devices of which only these accesses are proven.
-Ready ready_with(Driver& driver, bool store, bool load) {
-    Ready ready;
-    ready.machine = driver.machine();
-    for (auto const& pair : ready.machine.pairs) {
-        PairVerdict verdict;
-        verdict.accessor = pair.accessor;
-        verdict.owner = pair.owner;
-        verdict[Check::store].result = verdict[Check::push].result = store ? Result::ok : Result::wrong;
-        verdict[Check::load].result = verdict[Check::pull].result = load ? Result::ok : Result::wrong;
-        ready.verdicts.pairs.push_back(verdict);
-        ControlVerdict control{pair.accessor, pair.owner, {}};
-        control.staged.result = Result::ok;
-        ready.verdicts.control.push_back(control);
-    }
-    return ready;
-}
+using testing_lists::proven;
 
 struct WayCase {
     const char* name;
@@ -47,7 +30,7 @@ class RandomLists : public testing::TestWithParam<WayCase> {};
 TEST_P(RandomLists, GiveWhatAHostLoopGives) {
     auto const& way = GetParam();
     auto const driver = open_switched(2);
-    Mover mover(*driver, ready_with(*driver, way.store, way.load));
+    Mover mover(*driver, proven(*driver, way.store, way.load));
     Oracle oracle(*driver, mover, way.from, way.to, way.stream_device, 17);
     for (int i = 0; i < 1112; ++i) {
         oracle.one();
@@ -70,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(EveryWay, RandomLists,
                          [](const auto& way) { return way.param.name; });
 
 struct Rig {
-    Rig() : driver(open_switched(2)), mover(*driver, ready_with(*driver, true, true)) {}
+    Rig() : driver(open_switched(2)), mover(*driver, proven(*driver, true, true)) {}
     std::unique_ptr<Driver> driver;
     Mover mover;
     Allocation src{*driver, {gpu(0), 1 * MiB}}, dst{*driver, {gpu(1), 1 * MiB}};
@@ -193,7 +176,7 @@ TEST(Uploads, ASlotIsItsTakersUntilTheWorkThatReadsItIsSubmitted) {
 TEST(Pages, AreCapturedAndReplayed) {
     Rig rig;
     for (auto const staged : {false, true}) {
-        Mover mover(*rig.driver, ready_with(*rig.driver, !staged, !staged));
+        Mover mover(*rig.driver, proven(*rig.driver, !staged, !staged));
         FillArguments const before{rig.src.address(), MiB, {7, 0}, 16};
         std::vector<std::int64_t> const numbers{3, 1, 2};
         rig.driver->begin_capture(rig.stream.view());
