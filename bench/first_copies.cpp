@@ -3,21 +3,14 @@
 //
 //   first_copies [--simulated MACHINE.json] [OUT.json]
 
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <memory>
-#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
 #include <peerlane/driver/owned.hpp>
 #include <peerlane/mover.hpp>
-#include <peerlane/named.hpp>
-#include <peerlane/open.hpp>
 #include <peerlane/units.hpp>
 
-#include "bench_report.hpp"
+#include "bench_main.hpp"
 
 namespace {
 
@@ -91,33 +84,5 @@ bench::Report run(Driver& driver) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        std::string command = "first_copies", out;
-        std::unique_ptr<Driver> driver;
-        for (int i = 1; i < argc; ++i) {
-            command += fmt::format(" {}", argv[i]);
-            if (std::strcmp(argv[i], "--simulated") == 0 && i + 1 < argc) {
-                command += fmt::format(" {}", argv[i + 1]);
-                driver = open_simulated(load_machine(argv[++i]));
-            } else {
-                out = argv[i];
-            }
-        }
-        if (!driver) {
-            driver = open_cuda();
-        }
-        if (driver->device_count() < 2) {
-            throw std::runtime_error("two devices are needed");
-        }
-        auto report = run(*driver);
-        report.command = command;
-        std::fputs(report.table().c_str(), stdout);
-        if (!out.empty() && !(std::ofstream(out) << report.json())) {
-            throw std::runtime_error("cannot write " + out);
-        }
-        return 0;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "first_copies: %s\n", error.what());
-        return 1;
-    }
+    return bench::main_of("first_copies", argc, argv, run);
 }

@@ -3,23 +3,16 @@
 //
 //   pages [--simulated MACHINE] [OUT.json]
 
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <memory>
 #include <numeric>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
 #include <peerlane/driver/owned.hpp>
 #include <peerlane/mover.hpp>
-#include <peerlane/named.hpp>
-#include <peerlane/open.hpp>
 #include <peerlane/units.hpp>
 
-#include "bench_report.hpp"
+#include "bench_main.hpp"
 #ifdef PEERLANE_BENCH_PEERS
 #include "pages_peers.hpp"
 #endif
@@ -354,33 +347,5 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        std::string command = "pages", out;
-        std::unique_ptr<Driver> driver;
-        for (int i = 1; i < argc; ++i) {
-            command += fmt::format(" {}", argv[i]);
-            if (std::strcmp(argv[i], "--simulated") == 0 && i + 1 < argc) {
-                command += fmt::format(" {}", argv[i + 1]);
-                driver = open_simulated(load_machine(argv[++i]));
-            } else {
-                out = argv[i];
-            }
-        }
-        if (!driver) {
-            driver = open_cuda();
-        }
-        if (driver->device_count() < 2) {
-            throw std::runtime_error("two devices are needed");
-        }
-        auto report = Bench(*driver).run();
-        report.command = command;
-        std::fputs(report.table().c_str(), stdout);
-        if (!out.empty() && !(std::ofstream(out) << report.json())) {
-            throw std::runtime_error("cannot write " + out);
-        }
-        return 0;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "pages: %s\n", error.what());
-        return 1;
-    }
+    return bench::main_of("pages", argc, argv, [](Driver& driver) { return Bench(driver).run(); });
 }
