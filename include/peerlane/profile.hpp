@@ -22,7 +22,8 @@ struct CurvePoint {
     friend bool operator==(const CurvePoint&, const CurvePoint&) = default;
 };
 
-/// Ascending in bytes, no size twice. Between two points interpolated in the logarithm of the size (src/model).
+/// Ascending in bytes, no size twice; points lie about evenly over the logarithm of the size. Between two of them time
+/// is straight in bytes (src/model/cost.hpp).
 struct Curve {
     std::vector<CurvePoint> points{};
     friend bool operator==(const Curve&, const Curve&) = default;
@@ -97,6 +98,7 @@ struct Profile {
     std::vector<LoadedGroup> loaded{};
     std::vector<AccessCosts> access{};
     HostCosts host_costs{};
+    std::vector<std::string> notices{};  ///< what could not be measured, and why
     [[nodiscard]] const LegCurve* leg(const Leg& leg) const;
     [[nodiscard]] const AccessCosts* access_of(int accessor, Place place) const;
     friend bool operator==(const Profile&, const Profile&) = default;

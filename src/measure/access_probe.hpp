@@ -1,0 +1,20 @@
+#pragma once
+/// What kernels pay for memory that they read in place.
+
+#include <peerlane/profile.hpp>
+
+#include "measure/bench.hpp"
+#include "measure/proven.hpp"
+#include "measure/stop.hpp"
+
+namespace peerlane::measuring {
+
+struct AccessRules {
+    StopRule stop = full_rule;
+    std::uint64_t most_bytes = std::uint64_t{256} << 20;  ///< of a range that is read; a quarter over a host link
+};
+
+/// Costs that could be measured; the others stay empty. Throws Stopped, Lost, Error.
+AccessCosts measure_access(Bench& bench, const AccessPlan& plan, const AccessRules& rules);
+
+}  // namespace peerlane::measuring

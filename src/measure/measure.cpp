@@ -1,0 +1,185 @@
+#include <peerlane/measure.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <peerlane/error.hpp>
+
+#include "measure/access_probe.hpp"
+#include "measure/bench.hpp"
+#include "measure/group_probe.hpp"
+#include "measure/host_probe.hpp"
+#include "measure/leg_probe.hpp"
+#include "measure/proven.hpp"
+
+namespace peerlane {
+namespace {
+
+using namespace measuring;
+
+/// What one piece of work costs on a pair of H200, roughly and relative to each other: for the progress alone.
+constexpr double peer_leg_weight = 1, host_leg_weight = 4, group_weight = 1, access_weight = 1.5, host_weight = 0.3;
+
+struct Work {
+    std::string what;
+    double weight = 1;
+    std::function<void()> run;
+};
+
+class Measuring {
+  public:
+    Measuring(Driver& driver, const MeasureOptions& options)
+        : options_(options),
+          ground_(ground_of(driver.machine(), options.devices, options.nodes, options.verdicts, options.trust_claimed)),
+          bench_(driver, std::min(options.most_bytes, options.quick ? quick_steps.last : full_steps.last),
+                 options.stopped) {
+        profile_.key = options.key;
+        profile_.taken_at = options.taken_at;
+        profile_.simulated = driver.simulated();
+        profile_.quick = options.quick;
+    }
+
+    Profile result() {
+        add_legs();
+        add_groups();
+        add_accesses();
+        add_host_costs();
+        auto const whole = std::accumulate(work_.begin(), work_.end(), 0.0,
+                                           [](double sum, const Work& work) { return sum + work.weight; });
+        double done = 0;
+        for (auto const& work : work_) {
+            tell(done / whole, work.what);
+            if (!carry_out(work)) {
+                profile_.complete = false;
+                break;
+            }
+            done += work.weight;
+        }
+        if (profile_.complete) {
+            tell(1, "done");
+        }
+        return std::move(profile_);
+    }
+
+  private:
+    void tell(double part, const std::string& what) const {
+        if (options_.progress) {
+            options_.progress({part, what});
+        }
+    }
+
+    /// False when nothing more can be measured.
+    bool carry_out(const Work& work) {
+        try {
+            bench_.look();
+            work.run();
+            return true;
+        } catch (const Stopped&) {
+            profile_.notices.push_back(fmt::format("stopped at: {}", work.what));
+        } catch (const Lost& lost) {
+            profile_.notices.push_back(fmt::format("{}: {}", work.what, lost.what));
+            bench_.abandon();
+        } catch (const Error& error) {
+            profile_.notices.push_back(fmt::format("{}: {}", work.what, error.what()));
+            // What waits for ever in a stream comes out of the simulator as this code, and as Lost on real devices.
+            auto const over = error.info().sticky || error.code() == code::launch_timeout;
+            if (!over) {
+                return true;
+            }
+            bench_.abandon();
+        }
+        return false;
+    }
+
+    void add_legs() {
+        legs_ = proven_legs(ground_, options_.quick);
+        LegRules rules;
+        if (options_.quick) {
+            rules = {quick_rule, quick_steps, 0.02};
+        }
+        for (auto const& leg : legs_) {
+            auto const peers = leg.from.is_device() && leg.to.is_device();
+            work_.push_back({describe(leg), peers ? peer_leg_weight : host_leg_weight, [this, leg, rules] {
+                                 auto curve = measure_leg(bench_, leg, rules);
+                                 if (!curve) {
+                                     profile_.notices.push_back(fmt::format("{}: cannot be mapped", describe(leg)));
+                                 } else if (!curve->curve.points.empty()) {
+                                     profile_.legs.push_back(*std::move(curve));
+                                 }
+                             }});
+        }
+    }
+
+    void add_groups() {
+        if (!options_.loaded) {
+            return;
+        }
+        constexpr std::size_t most_of_kind = 12, most_of_quick_kind = 2;
+        auto const plans = plan_groups(ground_, legs_, options_.quick ? most_of_quick_kind : most_of_kind);
+        auto const rules = options_.quick ? GroupRules{std::uint64_t{8} << 20, 1} : GroupRules{};
+        groups_ = std::make_unique<GroupProbe>(bench_, profile_.legs, rules);
+        for (auto const& plan : plans) {
+            std::string moves;
+            for (auto const& [from, to] : plan.moves) {
+                moves += fmt::format("{}{} > {}", moves.empty() ? "" : ", ", to_string(from), to_string(to));
+            }
+            work_.push_back({fmt::format("{}: {}", plan.name, moves), group_weight, [this, plan] {
+                                 if (auto group = groups_->measure(plan)) {
+                                     profile_.loaded.push_back(*std::move(group));
+                                 }
+                             }});
+        }
+    }
+
+    void add_accesses() {
+        if (!options_.access) {
+            return;
+        }
+        auto const rules = options_.quick ? AccessRules{quick_rule, quick_steps.last} : AccessRules{};
+        for (auto const& plan : plan_accesses(ground_, options_.quick)) {
+            auto const what = fmt::format("kernels of gpu{} reading {}", plan.accessor, to_string(plan.place));
+            work_.push_back({what, access_weight, [this, plan, rules] {
+                                 auto costs = measure_access(bench_, plan, rules);
+                                 if (costs.load_s || !costs.touches.empty()) {
+                                     profile_.access.push_back(std::move(costs));
+                                 }
+                             }});
+        }
+    }
+
+    void add_host_costs() {
+        if (!options_.host_costs) {
+            return;
+        }
+        auto const device = ground_.devices.front();
+        std::optional<int> peer;
+        for (auto const& leg : legs_) {
+            if (!peer && leg.from == gpu(device) && leg.to.is_device() && leg.engine == Engine::copy) {
+                peer = leg.to.index;
+            }
+        }
+        auto const rule = options_.quick ? quick_rule : full_rule;
+        work_.push_back({"calls of the host", host_weight, [this, device, peer, rule] {
+                             profile_.host_costs = measure_host(bench_, device, peer, rule);
+                         }});
+    }
+
+    const MeasureOptions& options_;
+    Ground ground_;
+    Bench bench_;
+    Profile profile_;
+    std::vector<Leg> legs_;
+    std::unique_ptr<GroupProbe> groups_;
+    std::vector<Work> work_;
+};
+
+}  // namespace
+
+Profile measure(Driver& driver, const MeasureOptions& options) {
+    return Measuring(driver, options).result();
+}
+
+}  // namespace peerlane
