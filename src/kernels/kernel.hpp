@@ -23,14 +23,34 @@ struct MemoryPiece {
     std::uint64_t bytes = 0;
 };
 
+/// One of the words that a `watch` step looks at.
+struct WatchedWord {
+    Address at = Address::null;
+    std::uint32_t at_least = 0;  ///< compared as clocks are
+};
+
 /// One access that a kernel makes to memory. The simulator carries it out: mapping rules, faults and time apply.
 struct MemoryStep {
-    enum class Kind : std::uint8_t { load, store, copy, fill, check, read, fetch_add, signal, wait, fetch, copies };
+    enum class Kind : std::uint8_t {
+        load,
+        store,
+        copy,
+        fill,
+        check,
+        read,
+        fetch_add,
+        signal,
+        wait,
+        fetch,
+        copies,
+        watch,
+        compare_swap
+    };
     Kind kind = Kind::load;
     Address to = Address::null;    ///< written (store, copy, fill, fetch_add, signal)
     Address from = Address::null;  ///< read (load, copy, check, read, wait, fetch)
     std::uint64_t bytes = 0;       ///< of the range; 1, 2, 4 or 8 for load and store; 4 for fetch_add and wait
-    std::uint64_t value = 0;       ///< stored, added, or waited for (at least)
+    std::uint64_t value = 0;       ///< stored, added, or waited for (at least, compared as clocks are)
     Pattern pattern{};             ///< fill, check
     Pattern poison{};              ///< check
     unsigned width = 16;           ///< bytes one thread moves per access
@@ -39,12 +59,17 @@ struct MemoryStep {
     void* into = nullptr;          ///< fetch: memory of the coroutine that the range is copied to
     /// copies: all sources lie in one place and all destinations in one; `bytes` is their sum. Memory of the coroutine.
     std::span<const MemoryPiece> pieces{};
+    /// watch: ends when one of them is met; `into` then holds the `bytes` bytes that end with that word. Memory of the
+    /// coroutine.
+    std::span<const WatchedWord> watched{};
+    std::uint32_t expected = 0;  ///< compare_swap: what must be there for `value` to be stored
 };
 
 struct StepAnswer {
-    std::uint64_t value = 0;  ///< load; the old value for fetch_add
-    bool met = true;          ///< wait
+    std::uint64_t value = 0;  ///< load; the old value for fetch_add and compare_swap; which word for watch
+    bool met = true;          ///< wait, watch
     CheckOutcome check{};     ///< check
+    double now_s = 0;         ///< the device's clock when the step was done
 };
 
 /// A coroutine that yields its accesses and is resumed with the answers.
@@ -158,6 +183,21 @@ inline MemoryStep wait(Address at, std::uint32_t at_least, double budget_s) {
 inline MemoryStep fetch(Address from, std::uint64_t bytes, void* into) {
     MemoryStep made{MemoryStep::Kind::fetch, {}, from, bytes};
     made.into = into;
+    return made;
+}
+/// Polls several words until one is met, the first in their order where several are; gives up after `budget_s` (0: at
+/// once). Brings along the `bytes` bytes that end with the word, as a poller gets them in the same load.
+inline MemoryStep watch(std::span<const WatchedWord> words, double budget_s, std::uint64_t bytes, void* into) {
+    MemoryStep made{MemoryStep::Kind::watch, {}, words.front().at, bytes};
+    made.watched = words;
+    made.budget_s = budget_s;
+    made.into = into;
+    return made;
+}
+/// A 32-bit word replaced where it holds `expected`, as one access.
+inline MemoryStep compare_swap(Address at, std::uint32_t expected, std::uint32_t value) {
+    MemoryStep made{MemoryStep::Kind::compare_swap, at, {}, 4, value};
+    made.expected = expected;
     return made;
 }
 /// Many ranges moved at once, none of them waiting for another.

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <peerlane/driver/mappings.hpp>
@@ -41,10 +42,20 @@ class OrderOfDriver {
     /// Error 901 when a call in between broke the capture.
     [[nodiscard]] virtual GraphId end_capture(StreamView stream) = 0;
     [[nodiscard]] virtual bool capturing(StreamView stream) const = 0;
+    /// The graph that is being captured in the stream keeps `what` until it and everything made of it are gone; what is
+    /// given up then is destroyed by a later call of this driver, or never when the driver goes first. False, and
+    /// nothing kept, where the stream is not being captured or the driver cannot tell when a graph goes.
+    virtual bool keep_with_graph(StreamView stream, std::shared_ptr<void> what) {
+        static_cast<void>(stream);
+        static_cast<void>(what);
+        return false;
+    }
     virtual void launch_graph(GraphId graph, StreamView stream) = 0;
     virtual void destroy_graph(GraphId graph) = 0;
 
-    /// The stream stores, or waits until the 32-bit value at `at` is at least `value` (as unsigned numbers).
+    /// The stream stores, or waits until the 32-bit value at `at` reaches `at_least`. Reached means at most 2^31 - 1
+    /// ahead, modulo 2^32, as the devices compare: a counter may wrap, and a flag that starts at 0 takes values below
+    /// 2^31. The same holds for every wait for a flag in this library.
     virtual void write_value(StreamView stream, Address at, std::uint32_t value) = 0;
     virtual void wait_value(StreamView stream, Address at, std::uint32_t at_least) = 0;
 
@@ -53,6 +64,8 @@ class OrderOfDriver {
     [[nodiscard]] virtual double now() const = 0;
     /// The 32-bit value in pinned memory as the host sees it now.
     [[nodiscard]] virtual std::uint32_t poll(Address pinned) = 0;
+    /// A bounded wait for a flag expired; those who watch the driver keep it (auditing.hpp). Nothing else happens.
+    virtual void expired(const ExpiredWait& wait) { static_cast<void>(wait); }
     /// What the runtime would tell the next user as its last error, without clearing it. 0 unless a device error is
     /// sticky.
     [[nodiscard]] virtual int last_error() const = 0;

@@ -2,6 +2,8 @@
 #include <compare>
 #include <cstdint>
 
+#include <peerlane/place.hpp>
+
 namespace peerlane {
 
 /// A stream that somebody else owns: ours, the caller's (`handle` is then the native one), or the special ones.
@@ -22,6 +24,15 @@ struct EventView {
 struct GraphId {
     std::uint64_t value = 0;
     friend constexpr auto operator<=>(const GraphId&, const GraphId&) = default;
+};
+
+/// A bounded wait for a flag that was not met.
+struct ExpiredWait {
+    Address flag = Address::null;
+    std::uint32_t at_least = 0, seen = 0;
+    double seconds = 0;  ///< waited
+    int device = -1;     ///< whose kernel or stream waited; -1: the host
+    friend constexpr auto operator<=>(const ExpiredWait&, const ExpiredWait&) = default;
 };
 
 /// blocking: ordered with the device's legacy stream; nonblocking: not.

@@ -333,7 +333,10 @@ std::vector<trace::Step> Observer::steps_of(const Kernel& kernel, const void* ar
                 on_flag(trace::Step::Kind::wait, step->from, step->value);
                 break;
             case MemoryStep::Kind::fetch_add:
+            case MemoryStep::Kind::compare_swap:
                 break;  // atomic: it races with nothing that is atomic too
+            case MemoryStep::Kind::watch:
+                return steps;  // which word comes first is not known before the launch runs
             case MemoryStep::Kind::copies:
                 for (auto const& piece : step->pieces) {
                     access(trace::Step::Kind::read, piece.from, piece.bytes);

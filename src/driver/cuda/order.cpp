@@ -145,20 +145,8 @@ void CudaDriver::write_value(StreamView stream, Address at, std::uint32_t value)
 
 void CudaDriver::wait_value(StreamView stream, Address at, std::uint32_t at_least) {
     auto const in_context = scope(stream);
-    auto const wait = [&](std::uint32_t value) {
-        check(driver_api().stream_wait_value_32(native(stream), device_pointer(at), value, CU_STREAM_WAIT_VALUE_GEQ),
-              "cuStreamWaitValue32", {stream.device});
-    };
-    // The driver compares cyclically: a value that lies up to 2^31 behind `at_least` waits, one further behind counts
-    // as ahead. Waiting for 2^31 first, where the two notions agree, makes large unsigned values right as well. What is
-    // left: a value that jumps from below `at_least` to 2^31 or more beyond it is not seen.
-    constexpr std::uint32_t half = 0x80000000U;
-    if (at_least > half) {
-        wait(half);
-    }
-    if (at_least != 0) {
-        wait(at_least);
-    }
+    check(driver_api().stream_wait_value_32(native(stream), device_pointer(at), at_least, CU_STREAM_WAIT_VALUE_GEQ),
+          "cuStreamWaitValue32", {stream.device});
 }
 
 double CudaDriver::now() const {

@@ -190,10 +190,10 @@ void Engine::begin(Live& live) {
             break;
         }
         case Op::Kind::wait_value:
-            if (flag_met(op.at, op.value)) {
+            if (flag_met({op.at, op.value})) {
                 complete(live);
             } else {
-                watchers_[live.id] = {op.at, op.value};
+                watchers_[live.id] = {WatchedWord{op.at, op.value}};
             }
             break;
         case Op::Kind::fill: {

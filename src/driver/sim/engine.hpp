@@ -69,6 +69,8 @@ class Engine {
     bool advance(const std::function<bool()>& met, double limit = std::numeric_limits<double>::infinity());
     [[nodiscard]] bool idle() const { return events_.empty(); }
 
+    /// Somebody waits for memory to change.
+    [[nodiscard]] bool watched() const { return !watchers_.empty(); }
     /// The host changed memory: whoever waits on it looks again.
     void memory_changed(Address at, std::uint64_t bytes);
 
@@ -124,10 +126,11 @@ class Engine {
     void ready(Live& live);
     void begin(Live& live);
     void begin_copy(Live& live);
-    void step_kernel(Live& live, const StepAnswer& answer);
+    void step_kernel(Live& live, StepAnswer answer);
     void begin_step(Live& live);
     void finish_step(Live& live);
     void wait_for_flag(Live& live);
+    void watch_words(Live& live);
     void start_flow(Live& live);
     void stop_flow(Live& live);
     /// False when the link that the transfer needs is down, which ends it; one that goes down later cuts it then.
@@ -155,7 +158,7 @@ class Engine {
     void write_bytes(const Way& way, Block& block, Address to, std::uint64_t bytes, std::vector<Stretch> what);
     std::vector<Stretch> read_bytes(const Way& way, Block& block, Address from, std::uint64_t bytes);
     [[nodiscard]] std::optional<std::uint32_t> flag_value(Address at) const;
-    [[nodiscard]] bool flag_met(Address at, std::uint64_t at_least) const;
+    [[nodiscard]] bool flag_met(const WatchedWord& word) const;
 
     Truth truth_;
     SimMemory memory_;
@@ -172,7 +175,7 @@ class Engine {
     std::vector<int> busy_engines_;  ///< of each device: those whose bytes are under way
     std::unordered_map<model::FlowId, OpId> flow_owner_;
     bool flows_changed_ = false;
-    std::map<OpId, std::pair<Address, std::uint64_t>> watchers_;  ///< op -> flag and value, in order of submission
+    std::map<OpId, std::vector<WatchedWord>> watchers_;  ///< in order of submission
     std::unordered_map<std::uint64_t, std::size_t> queued_;
     std::map<std::uint64_t, Error::Info> stream_errors_;
     std::optional<Error::Info> fault_;

@@ -192,6 +192,7 @@ void visit(Figures& f, Visit&& on) {
     PEERLANE_FIGURE(local_load_s);
     PEERLANE_FIGURE(fetch_add_s);
     PEERLANE_FIGURE(flag_s);
+    PEERLANE_FIGURE(host_store_s);
     PEERLANE_FIGURE(copy_call_s);
     PEERLANE_FIGURE(plain_copy_call_s);
     PEERLANE_FIGURE(batch_copy_s);

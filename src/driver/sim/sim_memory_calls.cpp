@@ -120,6 +120,9 @@ void SimDriver::write_host(Address to, const void* from, std::uint64_t bytes) {
     }
     auto& block = engine_.memory().covering(to, bytes, "write_host");
     check_on_host(block, "write_host");
+    if (engine_.watched()) {  // who polls this memory sees the write now, not at some moment that is long past
+        progress_to(clock(), [] { return false; });
+    }
     block.stored->contents.write(to - block.base, bytes, Content::of(from, bytes));
     engine_.memory_changed(to, bytes);
     changed_.notify_all();

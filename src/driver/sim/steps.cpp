@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <peerlane/message_slot.hpp>
 
 #include "driver/sim/granularity.hpp"
 #include "driver/sim/live.hpp"
@@ -15,11 +16,11 @@ using Kind = MemoryStep::Kind;
 
 bool writes(Kind kind) {
     return kind == Kind::store || kind == Kind::copy || kind == Kind::fill || kind == Kind::fetch_add ||
-           kind == Kind::signal || kind == Kind::copies;
+           kind == Kind::signal || kind == Kind::copies || kind == Kind::compare_swap;
 }
 bool reads(Kind kind) {
     return kind == Kind::load || kind == Kind::copy || kind == Kind::check || kind == Kind::read ||
-           kind == Kind::wait || kind == Kind::fetch || kind == Kind::copies;
+           kind == Kind::wait || kind == Kind::fetch || kind == Kind::copies || kind == Kind::watch;
 }
 bool moves_range(Kind kind) {
     return kind == Kind::copy || kind == Kind::fill || kind == Kind::check || kind == Kind::read ||
@@ -61,9 +62,9 @@ std::optional<std::uint32_t> Engine::flag_value(Address at) const {
     return value;
 }
 
-bool Engine::flag_met(Address at, std::uint64_t at_least) const {
-    auto const value = flag_value(at);
-    return value && *value >= at_least;
+bool Engine::flag_met(const WatchedWord& word) const {
+    auto const value = flag_value(word.at);
+    return value && flag_reached(*value, word.at_least);
 }
 
 void Engine::memory_changed(Address at, std::uint64_t bytes) {
@@ -72,14 +73,17 @@ void Engine::memory_changed(Address at, std::uint64_t bytes) {
     }
     std::vector<OpId> met;
     auto const* const changed = memory_.find(at);
-    for (auto const& [op, flag] : watchers_) {
-        auto overlaps = flag.first < at + bytes && at < flag.first + 4;
-        if (auto const* const watched = memory_.find(flag.first);
+    auto const hits = [&](const WatchedWord& word) {
+        auto overlaps = word.at < at + bytes && at < word.at + 4;
+        if (auto const* const watched = memory_.find(word.at);
             !overlaps && watched != nullptr && changed != nullptr && watched->stored == changed->stored) {
-            auto const flag_offset = flag.first - watched->base;  // one maps the memory of the other
-            overlaps = flag_offset < at - changed->base + bytes && at - changed->base < flag_offset + 4;
+            auto const offset = word.at - watched->base;  // one maps the memory of the other
+            overlaps = offset < at - changed->base + bytes && at - changed->base < offset + 4;
         }
-        if (overlaps && flag_met(flag.first, flag.second)) {
+        return overlaps && flag_met(word);
+    };
+    for (auto const& [op, words] : watchers_) {
+        if (std::any_of(words.begin(), words.end(), hits)) {
             met.push_back(op);
         }
     }
@@ -91,7 +95,8 @@ void Engine::memory_changed(Address at, std::uint64_t bytes) {
     }
 }
 
-void Engine::step_kernel(Live& live, const StepAnswer& answer) {
+void Engine::step_kernel(Live& live, StepAnswer answer) {
+    answer.now_s = now_;
     auto const* const step = live.steps.next(answer);
     if (step == nullptr) {
         if (ended_) {
@@ -113,6 +118,10 @@ void Engine::begin_step(Live& live) {
     auto const& step = live.step;
     if (step.bytes == 0) {
         finish_step(live);
+        return;
+    }
+    if (step.kind == Kind::watch) {
+        watch_words(live);
         return;
     }
     auto const whole = MemoryPiece{step.to, step.from, step.bytes};
@@ -156,9 +165,10 @@ void Engine::begin_step(Live& live) {
     }
     auto fixed = live.way.fixed_s;
     if (!moves_range(step.kind)) {
-        fixed += step.kind == Kind::fetch_add ? figures.fetch_add_s
-                 : remote && reads(step.kind) ? figures.remote_load_s
-                                              : figures.local_load_s;
+        fixed += step.kind == Kind::fetch_add                            ? figures.fetch_add_s
+                 : step.kind == Kind::signal && touched->place.is_host() ? figures.host_store_s
+                 : remote && reads(step.kind)                            ? figures.remote_load_s
+                                                                         : figures.local_load_s;
     } else if (remote) {
         fixed += figures.remote_load_s;
     }
@@ -167,15 +177,33 @@ void Engine::begin_step(Live& live) {
 
 void Engine::wait_for_flag(Live& live) {
     auto const& step = live.step;
-    if (flag_met(step.from, step.value)) {
+    WatchedWord const word{step.from, static_cast<std::uint32_t>(step.value)};
+    if (flag_met(word)) {
         step_kernel(live, {*flag_value(step.from), true, {}});
         return;
     }
-    watchers_[live.id] = {step.from, step.value};
+    watchers_[live.id] = {word};
     ++live.version;
     if (step.budget_s > 0) {
         schedule(now_ + step.budget_s, live.id, Event::What::timeout, live.version);
     }
+}
+
+void Engine::watch_words(Live& live) {
+    auto const& step = live.step;
+    for (auto const& word : step.watched) {
+        if (!may_touch(live, memory_.find(word.at), word.at, 4, false)) {
+            return;
+        }
+    }
+    auto const one_look = truth_.figures.remote_load_s;
+    ++live.version;
+    if (std::any_of(step.watched.begin(), step.watched.end(), [&](const auto& word) { return flag_met(word); })) {
+        schedule(now_ + one_look, live.id, Event::What::woken);
+        return;
+    }
+    watchers_[live.id] = {step.watched.begin(), step.watched.end()};
+    schedule(now_ + std::max(step.budget_s, one_look), live.id, Event::What::timeout, live.version);
 }
 
 void Engine::finish_step(Live& live) {
@@ -245,6 +273,28 @@ void Engine::finish_step(Live& live) {
             answer.value = value;
             auto const sum = static_cast<std::uint32_t>(value + step.value);
             write_bytes(live.way, *to, step.to, 4, {{0, 4, Content::of(&sum, 4)}});
+            break;
+        }
+        case Kind::compare_swap: {
+            answer.value = flag_value(step.to).value_or(0);
+            if (answer.value == step.expected) {
+                write_bytes(live.way, *to, step.to, 4, {{0, 4, Content::of(&step.value, 4)}});
+            }
+            break;
+        }
+        case Kind::watch: {
+            auto const met = std::find_if(step.watched.begin(), step.watched.end(),
+                                          [&](const auto& word) { return flag_met(word); });
+            answer.met = met != step.watched.end();
+            answer.value = static_cast<std::uint64_t>(met - step.watched.begin());
+            if (answer.met) {
+                auto const begin = Address{static_cast<std::uint64_t>(met->at) + 4 - step.bytes};
+                auto* const block = memory_.find(begin);
+                if (!may_touch(live, block, begin, step.bytes, false)) {
+                    return;
+                }
+                block->stored->contents.read(begin - block->base, step.into, step.bytes);
+            }
             break;
         }
         case Kind::read:
