@@ -44,11 +44,12 @@ struct CheckResult {
     std::optional<std::uint64_t> at_bytes{};  ///< smallest size that failed
     std::optional<int> code{};                ///< of an error
     bool frozen = false;                      ///< hang: the prober could not be ended in time
-    std::string reason{};                     ///< why no, skipped, hang or error, in words; empty when right
-    std::vector<std::uint64_t> sizes{};       ///< sizes tried, ascending
-    std::optional<double> gbs{}, seconds{};   ///< of the largest size that was right, where timed
-    std::vector<MappingWay> ways{};           ///< check map only: each that was tried
-    std::vector<double> rates{};              ///< groups only: GB/s of each pair
+    std::string reason{};  ///< why no, skipped, hang or error, in words; when right, what was left out and why
+    std::vector<std::uint64_t> sizes{};      ///< sizes tried, ascending
+    std::optional<double> gbs{}, seconds{};  ///< of the largest size that was right, where timed
+    std::optional<double> small_seconds{};   ///< of the smallest size, where it was right and timed
+    std::vector<MappingWay> ways{};          ///< check map only: each that was tried
+    std::vector<double> rates{};             ///< groups only: GB/s of each pair
     friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
 

@@ -65,7 +65,7 @@ std::optional<std::string> record_among(const std::vector<std::string>& machines
         auto const& named = named_machines();
         auto const is_named =
             std::any_of(named.begin(), named.end(), [&](const NamedMachine& other) { return other.name == machine; });
-        if (is_named || machine == "-" || machine.rfind("sim:", 0) == 0) {
+        if (is_named || machine.rfind("sim:", 0) == 0) {
             continue;
         }
         auto text = read_input(machine);

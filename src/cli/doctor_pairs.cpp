@@ -165,6 +165,30 @@ std::string count_of(std::size_t count, std::size_t all, const char* one, const 
     return fmt::format("{} of {} directed pair{} {}", count, all, all == 1 ? "" : "s", count == 1 ? one : many);
 }
 
+/// What cannot be told past.
+std::string why_inconclusive(const Verdicts& verdicts) {
+    auto const failed = [](const CheckResult& check) {
+        return std::find(by_severity.begin(), by_severity.end(), check.result) != by_severity.end();
+    };
+    for (auto const& test : verdicts.self_tests) {
+        if (failed(test.found)) {
+            return fmt::format("memory of gpu{} could not be looked at: {}", test.device, check_in_words(test.found));
+        }
+    }
+    for (auto const& arm : verdicts.control) {
+        if (failed(arm.staged)) {
+            return fmt::format("what everything is compared with is not right, {}>{} through the host: {}", arm.source,
+                               arm.destination, check_in_words(arm.staged));
+        }
+    }
+    for (auto const& arm : verdicts.control) {
+        if (arm.staged.result == Result::skipped && !arm.staged.reason.empty()) {
+            return "too little could run: " + arm.staged.reason;
+        }
+    }
+    return "too little could run";
+}
+
 }  // namespace
 
 bool is_bad(const PairVerdict& pair) {
@@ -206,7 +230,7 @@ std::string verdict_in_words(const Examination& found) {
     if (verdicts.status == Health::inconclusive) {
         parts.emplace_back(found.stopped_by != 0 ? "stopped by the user"
                            : all == 0            ? "nothing could be proven"
-                                      : "what everything is compared with is not right, or too little could run");
+                                                 : why_inconclusive(verdicts));
     }
     if (failures[0] > 0) {
         parts.push_back(count_of(failures[0], all, "delivers wrong bytes", "deliver wrong bytes"));

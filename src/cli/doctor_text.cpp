@@ -13,6 +13,7 @@
 
 #include "cli/doctor.hpp"
 #include "cli/doctor_pairs.hpp"
+#include "cli/doctor_rates.hpp"
 #include "cli/page.hpp"
 
 namespace peerlane::cli {
@@ -20,11 +21,6 @@ namespace {
 
 std::string counted(std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string path_word(const Pair& pair) {
-    bool const fabric = pair.path == PathClass::nv || pair.path == PathClass::xgmi;
-    return fabric && pair.nvlinks ? fmt::format("{}{}", to_string(pair.path), *pair.nvlinks) : to_string(pair.path);
 }
 
 /// "h200-pair, 2 x NVIDIA H200, NV18".
@@ -140,98 +136,6 @@ void matrix(Page& page, const Examination& found) {
     page.grid(rows);
 }
 
-std::string rates_text(std::vector<double> rates) {
-    if (rates.empty()) {
-        return "-";
-    }
-    std::sort(rates.begin(), rates.end());
-    return gbs_text(rates[rates.size() / 2]);
-}
-
-std::string range_text(const std::vector<double>& rates) {
-    if (rates.empty()) {
-        return "-";
-    }
-    auto const [least, most] = std::minmax_element(rates.begin(), rates.end());
-    auto const from = gbs_text(*least), to = gbs_text(*most);
-    return from == to ? from : fmt::format("{} to {}", from, to);
-}
-
-/// Pairs together: those that went wrong, and the slowest of the others.
-void groups(Page& page, const Verdicts& verdicts) {
-    constexpr std::size_t most = 4;
-    std::size_t right = 0, bad = 0;
-    const GroupVerdict* slowest = nullptr;
-    for (auto const& group : verdicts.groups) {
-        bool const less = collapsed(verdicts, group);
-        auto const rate = group.gbs ? fmt::format(", the slowest pair {} GB/s", gbs_text(*group.gbs)) : "";
-        auto const how = group.pull ? "pulled" : "pushed";
-        if (group.result != Result::ok || less) {
-            if (++bad > most) {
-                continue;
-            }
-            page.item(fmt::format("together, {}, {}: {}{}{}{}", group.name, how,
-                                  group.result == Result::ok ? "COLLAPSED" : to_string(group.result), rate,
-                                  group.reason.empty() ? "" : ": ", group.reason));
-            continue;
-        }
-        ++right;
-        if (group.gbs && (slowest == nullptr || *group.gbs < *slowest->gbs)) {
-            slowest = &group;
-        }
-    }
-    if (bad > most) {
-        page.item(fmt::format("and {} more groups, in the JSON", bad - most));
-    }
-    if (right > 0) {
-        page.item(fmt::format("{} together right{}", right == 1 ? "1 group" : fmt::format("{} groups", right),
-                              slowest == nullptr
-                                  ? ""
-                                  : fmt::format("; least for one pair: {} GB/s ({}, {})", gbs_text(*slowest->gbs),
-                                                slowest->name, slowest->pull ? "pulled" : "pushed")));
-    }
-}
-
-/// Of the largest size that was right; one transfer each, nothing else moving.
-void rates(Page& page, const Examination& found) {
-    struct Class {
-        std::vector<double> direct, staged;
-        std::size_t count = 0;
-    };
-    std::map<std::string, Class> classes;
-    for (auto const& route : found.verdicts.routes) {
-        auto const* const pair = found.machine.pair(route.source, route.destination);
-        if (pair == nullptr) {
-            continue;
-        }
-        auto& of = classes[path_word(*pair)];
-        ++of.count;
-        if (route.direct_gbs) {
-            of.direct.push_back(*route.direct_gbs);
-        }
-        if (route.staged_gbs) {
-            of.staged.push_back(*route.staged_gbs);
-        }
-    }
-    if (classes.empty()) {
-        return;
-    }
-    page.heading(fmt::format("Rates, GB/s, one transfer alone{}",
-                             found.disturbed.empty()
-                                 ? ""
-                                 : fmt::format("; DISTURBED: others use gpu{}", fmt::join(found.disturbed, ", gpu"))));
-    std::vector<std::vector<PageCell>> rows{{{"path"}, {"directions"}, {"direct"}, {"range"}, {"through the host"}}};
-    for (auto const& [name, of] : classes) {
-        rows.push_back({{name},
-                        {fmt::format("{}", of.count)},
-                        {rates_text(of.direct)},
-                        {range_text(of.direct)},
-                        {rates_text(of.staged)}});
-    }
-    page.grid(rows);
-    groups(page, found.verdicts);
-}
-
 std::string pairs_text(const std::vector<std::pair<int, int>>& pairs) {
     constexpr std::size_t most = 8;
     std::string text;
@@ -319,7 +223,7 @@ std::string done_text(const Verdicts& verdicts) {
 
 std::string not_tested_text(const Examination& found) {
     std::vector<std::string> parts{"sustained load", "heat", "several processes at once"};
-    std::set<Check> skipped;
+    std::set<std::string> left_out;
     for (auto const check : all_checks) {
         auto const& pairs = found.verdicts.pairs;
         if (!pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [&](const PairVerdict& pair) {
@@ -327,6 +231,16 @@ std::string not_tested_text(const Examination& found) {
             })) {
             parts.emplace_back(to_string(check));
         }
+    }
+    for (auto const& pair : found.verdicts.pairs) {
+        for (auto const& check : pair.checks) {
+            if (check.result == Result::ok && !check.reason.empty()) {
+                left_out.insert(check.reason);
+            }
+        }
+    }
+    if (!left_out.empty()) {
+        parts.push_back(*left_out.begin());
     }
     if (found.verdicts.groups.empty()) {
         parts.emplace_back("pairs moving together");
@@ -362,7 +276,7 @@ std::string doctor_text(const Examination& found, Format format, bool color) {
     if (found.machine.devices.size() > 1) {
         matrix(page, found);
     }
-    rates(page, found);
+    rates_of_paths(page, found);
     bad_pairs(page, found);
     causes(page, found);
     next_steps(page, found);

@@ -245,4 +245,26 @@ int usual_links(const NvmlDevice& device) {
     return part && part->links > 0 ? part->links : 4;
 }
 
+PciFunction bridge(const std::string& bus, unsigned control) {
+    PciFunction made;
+    made.bus = bus;
+    made.class_code = 0x060400;
+    made.config_bytes = 4096;
+    made.acs_control = control;
+    return made;
+}
+
+void give_port(Facts& facts, const std::string& bus) {
+    if (function(facts, bus).above.empty()) {
+        for (int slot = 1;; ++slot) {
+            auto const address = fmt::format("{}:00:{:02x}.0", bus.substr(0, bus.find(':')), slot);
+            if (facts.host.function(address) == nullptr) {
+                function(facts, bus).above.push_back(address);
+                facts.host.pci.push_back(bridge(address, 0));
+                return;
+            }
+        }
+    }
+}
+
 }  // namespace peerlane::fact_words

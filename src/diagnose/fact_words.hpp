@@ -69,6 +69,11 @@ std::vector<NvmlLink> links(int up, int down);
 /// How many the part has, 4 where that is not known.
 int usual_links(const NvmlDevice& device);
 
+/// A bridge that shows its access control.
+PciFunction bridge(const std::string& bus, unsigned control);
+/// A device that nothing is known to be above gets a root port.
+void give_port(Facts& facts, const std::string& bus);
+
 /// The heads that apply_facts knows.
 std::vector<std::string> heads();
 

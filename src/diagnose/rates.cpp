@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <peerlane/units.hpp>
+
 #include "diagnose/context.hpp"
 
 namespace peerlane::causes {
@@ -17,9 +19,17 @@ constexpr double weak_share = 0.6;
 /// An access this many times slower than through the host is no use for flags.
 constexpr double latency_factor = 10;
 
+/// Paths that should be equally fast: of one class, with as many links. A mesh of one and of two links between devices
+/// is a design, not a weakness.
+using Kind = std::pair<PathClass, int>;
+
+Kind kind_of(const Pair& pair) {
+    return {pair.path, pair.nvlinks.value_or(0)};
+}
+
 struct Rated {
     DirectedPair pair;  ///< source, destination
-    PathClass path = PathClass::unknown;
+    Kind path{};
     double gbs = 0;
 };
 
@@ -32,7 +42,7 @@ std::vector<Rated> timed(const Context& context, Way way) {
         auto const& gbs = way == Way::direct ? route.direct_gbs : route.staged_gbs;
         auto const* const pair = context.machine.pair(route.source, route.destination);
         if (gbs && pair != nullptr) {
-            found.push_back({{route.source, route.destination}, pair->path, *gbs});
+            found.push_back({{route.source, route.destination}, kind_of(*pair), *gbs});
         }
     }
     return found;
@@ -54,15 +64,15 @@ std::vector<Rated> told(const Context& context, Way way) {
     std::vector<Rated> found;
     for (auto const& pair : context.machine.pairs) {
         if (auto const gbs = way == Way::direct ? direct_of(pair.measured) : staged_of(pair.measured)) {
-            found.push_back({{pair.accessor, pair.owner}, pair.path, *gbs});
+            found.push_back({{pair.accessor, pair.owner}, kind_of(pair), *gbs});
         }
     }
     return found;
 }
 
 /// Best rate of each device on each kind of path, either direction.
-std::map<PathClass, std::map<int, double>> best_of_devices(const std::vector<Rated>& rates) {
-    std::map<PathClass, std::map<int, double>> best;
+std::map<Kind, std::map<int, double>> best_of_devices(const std::vector<Rated>& rates) {
+    std::map<Kind, std::map<int, double>> best;
     for (auto const& rate : rates) {
         for (auto const device : {rate.pair.first, rate.pair.second}) {
             auto& value = best[rate.path][device];
@@ -210,41 +220,53 @@ void against_host(const Context& context, const Pairs& explained, Findings& find
     }
 }
 
-void latency(const Context& context, Findings& findings) {
+Pairs once(Pairs pairs) {
+    std::sort(pairs.begin(), pairs.end());
+    pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+    return pairs;
+}
+
+/// Returns the data directions that are late.
+Pairs latency(const Context& context, Findings& findings) {
     constexpr std::uint64_t small = 4096;
-    Pairs pairs;
+    Pairs pairs, directions;
     std::vector<std::string> evidence;
-    auto const compare = [&](DirectedPair pair, const char* what, double direct, double staged) {
+    auto const compare = [&](DirectedPair pair, bool reads, const char* what, double direct, double staged) {
         if (direct > latency_factor * staged) {
             pairs.push_back(pair);
-            evidence.push_back(fmt::format("{} {}:{}: {:.3g} us directly, {:.3g} us through the host", what, pair.first,
-                                           pair.second, direct * 1e6, staged * 1e6));
+            directions.push_back(reads ? DirectedPair{pair.second, pair.first} : pair);
+            evidence.push_back(fmt::format("{} {}:{}: {} directly, {} through the host", what, pair.first, pair.second,
+                                           seconds_text(direct), seconds_text(staged)));
         }
     };
     for (auto const& pair : context.machine.pairs) {
         auto const& m = pair.measured;
         if (m.latency_s && m.staged_latency_s) {
-            compare({pair.accessor, pair.owner}, "measured latency", *m.latency_s, *m.staged_latency_s);
+            compare({pair.accessor, pair.owner}, false, "measured latency", *m.latency_s, *m.staged_latency_s);
         }
     }
     for (auto const& pair : context.verdicts.pairs) {
-        auto const* const control = context.verdicts.control_of(pair.accessor, pair.owner);
         auto const is_small = [&](const CheckResult& check) {
-            return check.result == Result::ok && check.seconds && !check.sizes.empty() && check.sizes.back() <= small;
+            return check.result == Result::ok && check.small_seconds && !check.sizes.empty() &&
+                   check.sizes.front() <= small;
         };
-        if (control == nullptr || !is_small(control->staged)) {
-            continue;
-        }
-        for (auto const check : {Check::push, Check::store}) {
-            if (is_small(pair[check]) && pair[check].sizes.back() == control->staged.sizes.back()) {
-                compare({pair.accessor, pair.owner}, to_string(check), *pair[check].seconds, *control->staged.seconds);
+        for (auto const check : {Check::push, Check::store, Check::pull, Check::load}) {
+            auto const reads = check == Check::pull || check == Check::load;
+            auto const* const control = reads ? context.verdicts.control_of(pair.owner, pair.accessor)
+                                              : context.verdicts.control_of(pair.accessor, pair.owner);
+            if (control != nullptr && is_small(control->staged) && is_small(pair[check]) &&
+                pair[check].sizes.front() == control->staged.sizes.front()) {
+                compare({pair.accessor, pair.owner}, reads, to_string(check), *pair[check].small_seconds,
+                        *control->staged.small_seconds);
             }
         }
     }
+    pairs = once(std::move(pairs));
     if (!pairs.empty()) {
         findings.add("peer-latency", pairs, evidence,
                      "go through the host; do not hand flags over this path. Look beside this for what delays it");
     }
+    return directions;
 }
 
 /// Rate of one pair of a group alone, in the way that the group moves.
@@ -304,9 +326,9 @@ void uplinks(const Context& context, Findings& findings) {
     std::vector<double> others;
     auto const rates = timed(context, Way::staged);
     for (auto const& rate : rates) {
-        if (rate.path == PathClass::pix || rate.path == PathClass::pxb) {
+        if (rate.path.first == PathClass::pix || rate.path.first == PathClass::pxb) {
             best_near = std::max(best_near, rate.gbs);
-        } else if (rate.path != PathClass::unknown) {
+        } else if (rate.path.first != PathClass::unknown) {
             others.push_back(rate.gbs);
         }
     }
@@ -315,7 +337,8 @@ void uplinks(const Context& context, Findings& findings) {
         return;
     }
     for (auto const& rate : rates) {
-        if ((rate.path == PathClass::pix || rate.path == PathClass::pxb) && rate.gbs < (1 - no_difference) * *usual) {
+        if ((rate.path.first == PathClass::pix || rate.path.first == PathClass::pxb) &&
+            rate.gbs < (1 - no_difference) * *usual) {
             near.push_back(rate.pair);
         }
     }
@@ -333,9 +356,10 @@ void uplinks(const Context& context, Findings& findings) {
 }  // namespace
 
 void rates(const Context& context, Findings& findings) {
-    auto const explained = weak(context, findings);
+    auto explained = weak(context, findings);
+    auto const late = latency(context, findings);
+    explained.insert(explained.end(), late.begin(), late.end());
     against_host(context, explained, findings);
-    latency(context, findings);
     together(context, findings);
     uplinks(context, findings);
 }

@@ -33,7 +33,9 @@ std::vector<std::string> similar_machines(const std::string& asked) {
 
 }  // namespace
 
-std::string read_input(const std::string& path) {
+namespace {
+
+std::string read_all(const std::string& path) {
     std::unique_ptr<std::FILE, CloseFile> const file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
     if (!file) {
         auto const why = errno;
@@ -66,6 +68,17 @@ std::string read_input(const std::string& path) {
         throw InputError(name, 0, fmt::format("cannot be read: {}", std::strerror(errno)));
     }
     return text;
+}
+
+}  // namespace
+
+std::string read_input(const std::string& path) {
+    if (path != "-") {
+        return read_all(path);
+    }
+    // It can be read once only, and is asked for again where the first look was at what kind of document it is.
+    static auto const standard_input = read_all(path);
+    return standard_input;
 }
 
 }  // namespace peerlane

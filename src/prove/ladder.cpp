@@ -92,6 +92,7 @@ CheckResult Prober::run(const ProbeStep& step, const Limits& limits) {
     }
     if (result.result != Result::ok && result.result != Result::wrong) {
         result.seconds.reset();
+        result.small_seconds.reset();
         result.gbs.reset();
     }
     return result;

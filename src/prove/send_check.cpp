@@ -3,6 +3,8 @@
 #include <optional>
 #include <span>
 
+#include <fmt/format.h>
+
 #include <peerlane/units.hpp>
 
 #include "prove/run.hpp"
@@ -67,6 +69,9 @@ void rate(CheckResult& result, std::uint64_t bytes, std::optional<double> second
         return;
     }
     result.seconds = seconds;
+    if (!result.small_seconds) {  // sizes come smallest first
+        result.small_seconds = seconds;
+    }
     result.gbs.reset();
     if (bytes >= rated_from_bytes) {
         result.gbs = static_cast<double>(bytes) / *seconds / 1e9;
@@ -100,8 +105,8 @@ bool send_size(Run& run, Way way, bool pull, std::uint64_t bytes) {
         }
         if (number++ == 0) {
             auto seconds = seen.seconds;
-            if (bytes >=
-                rated_from_bytes) {  // the first one of a size pays for what is set up once: mappings, caches, clocks
+            // The first one of a size pays for what is set up once: mappings, caches, clocks.
+            if (bytes >= rated_from_bytes || !run.result.small_seconds) {
                 auto const again = send_and_look(run.bench, transfer);
                 if (!right(run, transfer, again.what)) {
                     return false;
@@ -116,7 +121,7 @@ bool send_size(Run& run, Way way, bool pull, std::uint64_t bytes) {
 
 /// True when no size brings back a decoy. Last of all, for a decoy that hangs ends the use of the bench.
 bool no_decoy_comes_back(Run& run, Way way) {
-    for (auto const bytes : run.step.sizes) {
+    for (auto const bytes : run.result.sizes) {
         run.bench.allow(run.limits.seconds_per_size);
         auto const behind = read_behind_decoy(run.bench, transfer_of(run, way, true, bytes, {16, 0, 0}, 0));
         if (!run.bench.usable()) {
@@ -130,12 +135,29 @@ bool no_decoy_comes_back(Run& run, Way way) {
     return true;
 }
 
+/// The step's sizes that both devices have room for; what was left out, and why, is told. Throws NotTried when none
+/// fits.
+std::vector<std::uint64_t> make_room(Run& run) {
+    auto sizes = run.step.sizes;
+    for (;;) {
+        try {
+            for (auto const device : {run.step.accessor, run.step.owner}) {
+                run.bench.side(device, room_for(sizes.empty() ? 0 : sizes.back()));
+            }
+            return sizes;
+        } catch (const NotTried& full) {
+            if (sizes.size() < 2) {
+                throw;
+            }
+            sizes.pop_back();
+            run.result.reason = fmt::format("{}: nothing above {} was tried", full.reason, size_text(sizes.back()));
+        }
+    }
+}
+
 /// Sends every size, smallest first, until one is not right.
 void send_sizes(Run& run, Way way, bool pull) {
-    auto const& sizes = run.step.sizes;
-    for (auto const device : {run.step.accessor, run.step.owner}) {
-        run.bench.side(device, room_for(sizes.empty() ? 0 : sizes.back()));
-    }
+    auto const sizes = make_room(run);
     for (auto const bytes : sizes) {
         run.result.sizes.push_back(bytes);
         run.result.at_bytes = bytes;  // should it throw

@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include <peerlane/error.hpp>
+#include <peerlane/machine.hpp>
+#include <peerlane/units.hpp>
 
 #include "support.hpp"
 
@@ -286,15 +288,47 @@ TEST(Diagnose, SmallAccessesThatTakeFarLonger) {
     Scene scene(load_machine("h200-pair").machine());
     for (auto& pair : scene.verdicts.pairs) {
         pair[Check::store].sizes = {8};
-        pair[Check::store].seconds = pair.accessor == 0 ? 49e-3 : 5e-6;
+        pair[Check::store].small_seconds = pair.accessor == 0 ? 49e-3 : 5e-6;
     }
     for (auto& control : scene.verdicts.control) {
         control.staged.sizes = {8};
-        control.staged.seconds = 20e-6;
+        control.staged.small_seconds = 20e-6;
     }
     auto const found = scene.findings();
     EXPECT_EQ(codes(found), std::set<std::string>{"peer-latency"});
     EXPECT_EQ(found.front().pairs, (std::vector<std::pair<int, int>>{{0, 1}}));
+}
+
+TEST(Diagnose, ALatePathIsNoSlowOne) {
+    Scene scene(load_machine("h200-pair").machine());
+    auto& late = *scene.verdicts.pair(1, 0);  // it reads late: the data goes from 0 to 1
+    late[Check::pull].sizes = scene.verdicts.control.front().staged.sizes = {8, 16 * MiB};
+    late[Check::pull].small_seconds = 49e-3;
+    late[Check::pull].gbs = 0.34;
+    for (auto& control : scene.verdicts.control) {
+        control.staged.sizes = {8, 16 * MiB};
+        control.staged.small_seconds = 20e-6;
+    }
+    for (auto& route : scene.verdicts.routes) {
+        route.direct_gbs = route.source == 0 ? 0.34 : 300;
+        route.staged_gbs = 40;
+    }
+    auto const found = scene.findings();
+    EXPECT_EQ(codes(found), std::set<std::string>{"peer-latency"}) << "rates are told by the latency already";
+    EXPECT_EQ(found.front().pairs, (std::vector<std::pair<int, int>>{{1, 0}}));
+}
+
+TEST(Diagnose, FewerLinksByDesignAreNoWeakness) {
+    // Three of a DGX-1: one link from 0 to 1 and to 2, two between those.
+    auto machine = load_machine("dgx-1v").machine();
+    machine.devices.resize(3);
+    std::erase_if(machine.pairs, [](const Pair& pair) { return pair.accessor > 2 || pair.owner > 2; });
+    Scene scene(machine);
+    for (auto& route : scene.verdicts.routes) {
+        route.direct_gbs = 24.1 * machine.pair(route.source, route.destination)->nvlinks.value_or(0);
+        route.staged_gbs = 11;
+    }
+    EXPECT_EQ(codes(scene.findings()), std::set<std::string>{});
 }
 
 TEST(Diagnose, WrongBytesThatTheControlArmHasTooTellNothingOfThePath) {

@@ -190,6 +190,16 @@ TEST(ChildHost, AHelperThatSaysNothingIsNotWaitedForLong) {
     EXPECT_EQ(left_over(), 0);
 }
 
+TEST(ChildHost, AProberThatIsRefusedItsDevicesSaysWhy) {
+    // What a prober says where another process holds the devices in exclusive mode.
+    ChildOptions options;
+    options.helper = "/bin/sh";
+    options.arguments = {"-c", R"(echo '{"refused":"another process holds the devices exclusively","code":46}')"};
+    options.end_seconds = 0.2;
+    EXPECT_NE(failure(options).find("another process holds the devices exclusively"), std::string::npos);
+    EXPECT_EQ(left_over(), 0);
+}
+
 TEST(ChildHost, ASecondProberThatDoesNotStartSkipsTheRestWithTheReason) {
     // A helper that works once: the second start finds its mark and fails.
     auto const mark = testing::TempDir() + "/peerlane_probe_started_" + std::to_string(::getpid());

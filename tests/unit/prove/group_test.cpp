@@ -62,6 +62,24 @@ TEST(Groups, PairsThatAreGoodAloneAndCollapseTogetherAreFound) {
     }
 }
 
+TEST(Groups, PairsThatShareNothingGetWhatTheyGetAlone) {
+    auto const verdicts = prove_with(machine_of(4, PathClass::nv), {}, with_groups()).verdicts;
+    for (auto const& group : verdicts.groups) {
+        if (group.name == "disjoint pairs") {
+            auto const alone = *(*verdicts.pair(0, 1))[group.pull ? Check::pull : Check::push].gbs;
+            EXPECT_NEAR(*group.gbs, alone, 0.05 * alone);
+        }
+    }
+}
+
+TEST(Groups, AMachineThatAnswersLateIsRatedOverFewerCopies) {
+    auto const slow = prove_with(machine_of(2), {"rate:any:any=0.02GB/s"}, with_groups()).verdicts;
+    for (auto const& group : slow.groups) {
+        EXPECT_EQ(group.result, Result::ok) << group.reason;
+        EXPECT_NEAR(*group.gbs, 0.02, 0.001);
+    }
+}
+
 TEST(Groups, PairsThatFailedAreLeftOut) {
     auto const verdicts = prove_with(machine_of(3), {"push:0:1=flip"}, with_groups()).verdicts;
     for (auto const& group : verdicts.groups) {

@@ -96,6 +96,9 @@ TEST(LadderCases, ALatencyOfMillisecondsIsStagedToo) {
     EXPECT_EQ(verdicts.status, Status::degraded);
     EXPECT_EQ(verdicts.route(1, 0)->use, RouteVerdict::Use::staged);
     EXPECT_EQ(verdicts.route(0, 1)->use, RouteVerdict::Use::direct);
+    EXPECT_NEAR((*verdicts.pair(1, 0))[Check::push].small_seconds.value_or(0), 49e-3, 1e-3) << "of 8 bytes";
+    EXPECT_LT((*verdicts.pair(0, 1))[Check::push].small_seconds.value_or(1), 1e-3);
+    EXPECT_EQ(read_verdicts(write_verdicts(verdicts), "test"), verdicts);
 }
 
 TEST(LadderCases, WhereThePusherFailsTheOtherSidePulls) {
