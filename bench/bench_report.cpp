@@ -71,11 +71,11 @@ std::string Report::json() const {
 }
 
 std::string Report::table() const {
-    auto text = fmt::format("{}\n{}\n{:<28} {:>9} {:>11} {:>8}   peers\n", machine, driver, "case", "size", "ours GB/s",
-                            "ratio");
+    auto text = fmt::format("{}\n{}\n{:<48} {:>9} {:>11} {:>11} {:>8}   peers, GB/s\n", machine, driver, "case", "size",
+                            "ours us", "ours GB/s", "ratio");
     for (auto const& row : rows) {
-        text +=
-            fmt::format("{:<28} {:>9} {:>11.1f} {:>8.3f}  ", row.name, size_word(row.bytes), row.ours.gbs, row.ratio());
+        text += fmt::format("{:<48} {:>9} {:>11.1f} {:>11.1f} {:>8.3f}  ", row.name, size_word(row.bytes), row.ours.us,
+                            row.ours.gbs, row.ratio());
         for (auto const& peer : row.peers) {
             text += fmt::format(" {} {:.1f}", peer.name, peer.timing.gbs);
         }

@@ -22,7 +22,11 @@ namespace {
 using namespace peerlane;
 
 constexpr std::uint64_t pages_of_a_list = 16384;
-constexpr int rounds = 7, in_a_row = 8;
+constexpr int rounds = 7;
+/// So many that starting and waiting weigh little.
+int in_a_row(std::uint64_t bytes) {
+    return static_cast<int>(std::clamp<std::uint64_t>(512 * MiB / bytes, 8, 64));
+}
 
 /// Memory on both devices, lists of both sides, and everything that moves them.
 class Bench {
@@ -31,9 +35,9 @@ class Bench {
         : driver_(driver),
           from_(driver, {gpu(0), room}),
           to_(driver, {gpu(1), room}),
-          between_(driver, {gpu(0), room / 2}),
-          arrived_(driver, {gpu(1), room / 2}),
-          pinned_(driver, {host(), room / 2, MemoryKind::pinned}),
+          between_(driver, {gpu(0), 1 * GiB}),
+          arrived_(driver, {gpu(1), 1 * GiB}),
+          pinned_(driver, {host(), 1 * GiB, MemoryKind::pinned}),
           source_(driver, 0),
           destination_(driver, 1),
           other_(driver, 0),
@@ -54,6 +58,9 @@ class Bench {
         staged_rows(report);
         driver_.enable_access({0, 1});
         driver_.enable_access({1, 0});
+        for (int i = 0; i < 20; ++i) {  // clocks come up before anything is timed
+            (void)large(raw());
+        }
         report.rows.push_back(bench::interleave("large copy", 1 * GiB, {"ours", [&] { return large(mover_copy()); }},
                                                 {{"raw push", [&] { return large(raw()); }}}, rounds));
         for (auto const page : {std::uint64_t{512}, 2_KiB, 4_KiB, 16_KiB, 64_KiB}) {
@@ -65,7 +72,7 @@ class Bench {
     }
 
   private:
-    static constexpr std::uint64_t room = 2 * GiB;
+    static constexpr std::uint64_t room = 4 * GiB;
     using Work = std::function<void()>;
 
     static std::vector<std::int32_t> shuffled(unsigned seed) {
@@ -138,56 +145,85 @@ class Bench {
         });
 #ifdef PEERLANE_BENCH_PEERS
         if (!driver_.simulated()) {
-            all.emplace_back("gather, copy, scatter", [this, page] {
-                bench::index_select(source_.view(), between_.address(), from_.address(), from_list(lists_),
-                                    pages_of_a_list, page);
-                driver_.copy(source_.view(),
-                             {arrived_.location(), between_.location(), pages_of_a_list * page, CopyApi::peer});
-                driver_.record(gathered_.view(), source_.view());
-                driver_.wait(destination_.view(), gathered_.view());
-                bench::index_put(destination_.view(), to_.address(), arrived_.address(), to_list(far_lists_),
-                                 pages_of_a_list, page);
-                driver_.record(scattered_.view(), destination_.view());
-                driver_.wait(source_.view(), scattered_.view());
-            });
+            for (auto const element : {2U, 4U}) {
+                all.emplace_back(fmt::format("gather, copy, scatter ({}-byte elements)", element),
+                                 [this, page, element] { gather_copy_scatter(page, element); });
+            }
+            auto arrays = std::make_shared<Arrays>();
+            for (std::size_t i = 0; i < pages_of_a_list; ++i) {
+                arrays->to.push_back(pointer_to(page_at(to_, to_index_[i], page).address));
+                arrays->from.push_back(pointer_to(page_at(from_, from_index_[i], page).address));
+                arrays->sizes.push_back(page);
+            }
+            for (auto const& [name, call] : {std::pair("batch call, 12.8 signature", &bench::batch_12_8),
+                                             std::pair("batch call, 13 signature", &bench::batch_13)}) {
+                if (call(source_.view(), arrays->to, arrays->from, arrays->sizes)) {
+                    driver_.synchronize(source_.view());
+                    all.emplace_back(name, [this, call = call, arrays] {
+                        (void)call(source_.view(), arrays->to, arrays->from, arrays->sizes);
+                    });
+                }
+            }
         }
 #endif
         return all;
     }
 
+#ifdef PEERLANE_BENCH_PEERS
+    struct Arrays {
+        std::vector<void*> to{};
+        std::vector<const void*> from{};
+        std::vector<std::size_t> sizes{};
+    };
+    void gather_copy_scatter(std::uint64_t page, unsigned element) {
+        bench::index_select(source_.view(), between_.address(), from_.address(), from_list(lists_), pages_of_a_list,
+                            page, element);
+        driver_.copy(source_.view(), {arrived_.location(), between_.location(), pages_of_a_list * page, CopyApi::peer});
+        driver_.record(gathered_.view(), source_.view());
+        driver_.wait(destination_.view(), gathered_.view());
+        bench::index_put(destination_.view(), to_.address(), arrived_.address(), to_list(far_lists_), pages_of_a_list,
+                         page, element);
+        driver_.record(scattered_.view(), destination_.view());
+        driver_.wait(source_.view(), scattered_.view());
+    }
+#endif
+
     void page_rows(bench::Report& report, std::uint64_t page) {
-        auto const ours = [this, page] {
+        auto const pushed = [this, page] {
             mover_.copy_pages(list(page, to_.address(), from_.address(), &lists_), source_.view());
-        };
-        auto const ours_host = [this, page] {
-            mover_.copy_pages(list(page, to_.address(), from_.address(), nullptr), source_.view());
         };
         auto const pulled = [this, page] {
             mover_.copy_pages(list(page, to_.address(), from_.address(), &far_lists_), destination_.view());
+        };
+        // As chosen: the list is posted by the side that the mover would have move it.
+        auto const choice = mover_.choose_pages(gpu(0), gpu(1), pages_of_a_list * page, page);
+        auto const by_destination = choice.routes.front().legs.front().issuer == gpu(1);
+        auto const& stream = by_destination ? destination_ : source_;
+        auto const ours = by_destination ? Work(pulled) : Work(pushed);
+        auto const ours_host = [this, page, &stream] {
+            mover_.copy_pages(list(page, to_.address(), from_.address(), nullptr), stream.view());
         };
         std::vector<bench::Contender> others;
         for (auto& [name, work] : peers(page)) {
             others.push_back({name, [this, work = work] { return timed(source_, 1, work); }});
         }
         others.push_back({"raw copy of as many bytes", [this, page] {
-                              return timed(source_, in_a_row, [&] {
+                              return timed(source_, in_a_row(pages_of_a_list * page), [&] {
                                   driver_.copy(source_.view(), {to_.location(), from_.location(),
                                                                 pages_of_a_list * page, CopyApi::peer});
                               });
                           }});
         auto const bytes = pages_of_a_list * page;
         auto const name = size_word(page);
-        report.rows.push_back(bench::interleave("pages of " + name + ", back to back", bytes,
-                                                {"ours", [&] { return timed(source_, in_a_row, ours); }}, others,
-                                                rounds));
-        report.rows.push_back(bench::interleave("pages of " + name + ", one list synchronised", bytes,
-                                                {"ours", [&] { return timed(source_, 1, ours); }}, {}, 5 * rounds));
-        report.rows.push_back(bench::interleave("pages of " + name + ", pulled, back to back", bytes,
-                                                {"ours", [&] { return timed(destination_, in_a_row, pulled); }}, {},
-                                                rounds));
-        report.rows.push_back(bench::interleave("pages of " + name + ", numbers on the host, back to back", bytes,
-                                                {"ours", [&] { return timed(source_, in_a_row, ours_host); }}, {},
-                                                rounds));
+        auto const add = [&](const char* how, int times, const Stream& on, const Work& work,
+                             const std::vector<bench::Contender>& against, int runs) {
+            report.rows.push_back(bench::interleave(fmt::format("pages of {}, {}", name, how), bytes,
+                                                    {"ours", [&] { return timed(on, times, work); }}, against, runs));
+        };
+        add("back to back", in_a_row(bytes), stream, ours, others, rounds);
+        add("one list synchronised", 1, stream, ours, {}, 5 * rounds);
+        add("from a stream of the source, back to back", in_a_row(bytes), source_, pushed, {}, rounds);
+        add("numbers on the host, back to back", in_a_row(bytes), stream, ours_host, {}, rounds);
     }
 
     /// Nothing mapped: our pipeline through pinned memory against our staged copy of the same bytes.
@@ -278,29 +314,44 @@ class Bench {
         }
     }
 
-    /// 61 layers of keys and values, 2,048 pages each, posted in one call; and the same beside compute.
+    /// One list for all layers of a model, posted in one call, and the same beside compute.
+    struct Layers {
+        std::string name;
+        std::uint64_t layers, count, page;
+    };
     void layer_rows(bench::Report& report) {
-        constexpr std::uint64_t layers = 122, count = 2048, page = 4 * KiB;
+        layers_of(report, {"61 layers x 2 x 2048 pages of 4KiB", 122, 2048, 4 * KiB});
+        // 131,072 tokens of 512 bytes a layer (latent attention) in blocks of 16 to 128 tokens.
+        for (auto const page : {8_KiB, 16_KiB, 32_KiB, 64_KiB}) {
+            layers_of(report, {"61 layers, 128k tokens, pages of " + size_word(page), 61, 131072 * 512 / page, page});
+        }
+    }
+
+    void layers_of(bench::Report& report, const Layers& shape) {
         std::vector<void*> to;
         std::vector<const void*> from;
-        for (std::uint64_t i = 0; i < layers; ++i) {
-            to.push_back(pointer_to(to_.address() + i * 4096 * page));
-            from.push_back(pointer_to(from_.address() + i * 4096 * page));
+        for (std::uint64_t i = 0; i < shape.layers; ++i) {
+            to.push_back(pointer_to(to_.address() + i * shape.count * shape.page));
+            from.push_back(pointer_to(from_.address() + i * shape.count * shape.page));
         }
-        auto prepared = mover_.prepare_pages({to.data(), from.data(), layers, page, 0, 0});
-        std::vector<std::int32_t> numbers(4096);
-        std::iota(numbers.begin(), numbers.end(), 0);
-        std::shuffle(numbers.begin(), numbers.end(), std::mt19937(6));
-        Allocation const on_device(driver_, {gpu(0), 4096 * 4});
-        driver_.write_host(pinned_.address(), numbers.data(), 4096 * 4);
-        driver_.copy(source_.view(), {on_device.location(), pinned_.location(), 4096 * 4, CopyApi::automatic});
+        auto prepared = mover_.prepare_pages({to.data(), from.data(), shape.layers, shape.page, 0, 0});
+        std::vector<std::int32_t> numbers(2 * shape.count);
+        for (auto const side : {0, 1}) {
+            auto const begin = numbers.begin() + side * static_cast<std::ptrdiff_t>(shape.count);
+            std::iota(begin, begin + static_cast<std::ptrdiff_t>(shape.count), 0);
+            std::shuffle(begin, begin + static_cast<std::ptrdiff_t>(shape.count), std::mt19937(6 + side));
+        }
+        Allocation const on_device(driver_, {gpu(0), numbers.size() * 4});
+        driver_.write_host(pinned_.address(), numbers.data(), numbers.size() * 4);
+        driver_.copy(source_.view(),
+                     {on_device.location(), pinned_.location(), numbers.size() * 4, CopyApi::automatic});
         driver_.synchronize(source_.view());
         auto const* const at = static_cast<const std::int32_t*>(pointer_to(on_device.address()));
-        auto const post = [&] { return prepared.post(at, at + count, count, source_.view()); };
-        auto const bytes = layers * count * page;
-        report.rows.push_back(bench::interleave("61 layers x 2 x 2048 pages of 4KiB posted at once", bytes,
-                                                {"ours", [&] { return timed(source_, 2, [&] { (void)post(); }); }}, {},
-                                                rounds));
+        auto const post = [&] { return prepared.post(at, at + shape.count, shape.count, source_.view()); };
+        auto const bytes = shape.layers * shape.count * shape.page;
+        report.rows.push_back(bench::interleave(
+            shape.name + ", posted at once", bytes, {"ours", [&] { return timed(source_, 2, [&] { (void)post(); }); }},
+            {{"raw copy of as many bytes", [&] { return raw_of(bytes); }}}, rounds));
         report.rows.push_back(bench::interleave("host time of that post", 0,
                                                 {"ours",
                                                  [&] {
@@ -314,7 +365,7 @@ class Bench {
 #ifdef PEERLANE_BENCH_PEERS
         if (!driver_.simulated()) {
             Allocation const scratch(driver_, {gpu(0), 64 * MiB});
-            auto const busy = [&] { bench::compute(other_.view(), scratch.address(), 40000, 132 * 8); };
+            auto const busy = [&] { bench::compute(other_.view(), scratch.address(), 160000, 132 * 8); };
             auto const both = [&](bool wait_for_compute) {
                 driver_.synchronize_device(0);
                 auto const start = driver_.now();
@@ -323,6 +374,7 @@ class Bench {
                 driver_.synchronize(wait_for_compute ? other_.view() : source_.view());
                 auto const taken = driver_.now() - start;
                 driver_.synchronize_device(0);
+                driver_.synchronize_device(1);
                 return taken;
             };
             report.rows.push_back(bench::interleave(
@@ -333,6 +385,11 @@ class Bench {
                 {{"without pages", [&] { return timed(other_, 1, busy); }}}, rounds));
         }
 #endif
+    }
+    double raw_of(std::uint64_t bytes) {
+        return timed(source_, 2, [&] {
+            driver_.copy(source_.view(), {to_.location(), from_.location(), bytes, CopyApi::peer});
+        });
     }
 
     Driver& driver_;

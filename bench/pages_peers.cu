@@ -1,17 +1,20 @@
 #include "pages_peers.hpp"
 
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 
 #include <peerlane/cuda.hpp>
 
 namespace peerlane::bench {
 namespace {
 
-__global__ void select_rows(unsigned* out, const unsigned* in, const std::int32_t* index, std::uint64_t rows,
+template <class Element>
+__global__ void select_rows(Element* out, const Element* in, const std::int32_t* index, std::uint64_t rows,
                             std::uint64_t words) {
     auto const stride = std::uint64_t{gridDim.x} * blockDim.x;
     for (auto i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * words; i += stride) {
@@ -19,7 +22,8 @@ __global__ void select_rows(unsigned* out, const unsigned* in, const std::int32_
     }
 }
 
-__global__ void put_rows(unsigned* out, const unsigned* in, const std::int32_t* index, std::uint64_t rows,
+template <class Element>
+__global__ void put_rows(Element* out, const Element* in, const std::int32_t* index, std::uint64_t rows,
                          std::uint64_t words) {
     auto const stride = std::uint64_t{gridDim.x} * blockDim.x;
     for (auto i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * words; i += stride) {
@@ -62,6 +66,41 @@ unsigned blocks(std::uint64_t elements) {
     return static_cast<unsigned>(std::min<std::uint64_t>((elements + 127) / 128, 132 * 8 * 4));
 }
 
+#if CUDART_VERSION >= 12080
+/// The driver's call as CUDA `version` declared it; null where the driver has none.
+void* batch_call_of(unsigned version) {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult status{};
+    auto const result = cudaGetDriverEntryPointByVersion("cuMemcpyBatchAsync", &found, version, 0, &status);
+    if (result != cudaSuccess || status != cudaDriverEntryPointSuccess) {
+        (void)cudaGetLastError();
+        return nullptr;
+    }
+    return found;
+}
+
+struct Batch {
+    Batch(std::vector<void*>& targets, std::vector<const void*>& sources, std::vector<std::size_t>& lengths)
+        : to(reinterpret_cast<CUdeviceptr*>(targets.data())),
+          from(reinterpret_cast<CUdeviceptr*>(sources.data())),
+          sizes(lengths.data()),
+          count(lengths.size()) {
+        attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    }
+    CUdeviceptr *to, *from;
+    std::size_t* sizes;
+    std::size_t count;
+    CUmemcpyAttributes attributes{};
+    std::size_t first = 0;
+};
+
+void check(CUresult result) {
+    if (result != CUDA_SUCCESS) {
+        throw std::runtime_error("the batch call failed with code " + std::to_string(static_cast<int>(result)));
+    }
+}
+#endif
+
 template <class T>
 T* pointer(Address at) {
     return static_cast<T*>(pointer_to(at));
@@ -70,18 +109,64 @@ T* pointer(Address at) {
 }  // namespace
 
 void index_select(StreamView stream, Address out, Address in, Address index, std::uint64_t rows,
-                  std::uint64_t row_bytes) {
+                  std::uint64_t row_bytes, unsigned element) {
     OnDevice const here(stream.device);
-    select_rows<<<blocks(rows * row_bytes / 4), 128, 0, cuda::native_handle(stream)>>>(
-        pointer<unsigned>(out), pointer<unsigned>(in), pointer<std::int32_t>(index), rows, row_bytes / 4);
+    auto const run = [&](auto* of_type) {
+        using Element = std::remove_pointer_t<decltype(of_type)>;
+        auto const words = row_bytes / sizeof(Element);
+        select_rows<<<blocks(rows * words), 128, 0, cuda::native_handle(stream)>>>(
+            pointer<Element>(out), pointer<Element>(in), pointer<std::int32_t>(index), rows, words);
+    };
+    element == 2 ? run(static_cast<std::uint16_t*>(nullptr)) : run(static_cast<unsigned*>(nullptr));
     check();
 }
 
-void index_put(StreamView stream, Address out, Address in, Address index, std::uint64_t rows, std::uint64_t row_bytes) {
+void index_put(StreamView stream, Address out, Address in, Address index, std::uint64_t rows, std::uint64_t row_bytes,
+               unsigned element) {
     OnDevice const here(stream.device);
-    put_rows<<<blocks(rows * row_bytes / 4), 128, 0, cuda::native_handle(stream)>>>(
-        pointer<unsigned>(out), pointer<unsigned>(in), pointer<std::int32_t>(index), rows, row_bytes / 4);
+    auto const run = [&](auto* of_type) {
+        using Element = std::remove_pointer_t<decltype(of_type)>;
+        auto const words = row_bytes / sizeof(Element);
+        put_rows<<<blocks(rows * words), 128, 0, cuda::native_handle(stream)>>>(
+            pointer<Element>(out), pointer<Element>(in), pointer<std::int32_t>(index), rows, words);
+    };
+    element == 2 ? run(static_cast<std::uint16_t*>(nullptr)) : run(static_cast<unsigned*>(nullptr));
     check();
+}
+
+bool batch_12_8([[maybe_unused]] StreamView stream, [[maybe_unused]] std::vector<void*>& to,
+                [[maybe_unused]] std::vector<const void*>& from, [[maybe_unused]] std::vector<std::size_t>& sizes) {
+#if CUDART_VERSION >= 12080
+    using Call = CUresult (*)(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_t, CUmemcpyAttributes*, std::size_t*,
+                              std::size_t, std::size_t*, CUstream);
+    static auto const call = reinterpret_cast<Call>(batch_call_of(12080));
+    if (call != nullptr) {
+        OnDevice const here(stream.device);
+        Batch batch(to, from, sizes);
+        std::size_t failed = 0;
+        check(call(batch.to, batch.from, batch.sizes, batch.count, &batch.attributes, &batch.first, 1, &failed,
+                   cuda::native_handle(stream)));
+        return true;
+    }
+#endif
+    return false;
+}
+
+bool batch_13([[maybe_unused]] StreamView stream, [[maybe_unused]] std::vector<void*>& to,
+              [[maybe_unused]] std::vector<const void*>& from, [[maybe_unused]] std::vector<std::size_t>& sizes) {
+#if CUDART_VERSION >= 12080
+    using Call = CUresult (*)(CUdeviceptr*, CUdeviceptr*, std::size_t*, std::size_t, CUmemcpyAttributes*, std::size_t*,
+                              std::size_t, CUstream);
+    static auto const call = reinterpret_cast<Call>(batch_call_of(13000));
+    if (call != nullptr) {
+        OnDevice const here(stream.device);
+        Batch batch(to, from, sizes);
+        check(call(batch.to, batch.from, batch.sizes, batch.count, &batch.attributes, &batch.first, 1,
+                   cuda::native_handle(stream)));
+        return true;
+    }
+#endif
+    return false;
 }
 
 void compute(StreamView stream, Address scratch, std::uint64_t rounds, unsigned ctas) {

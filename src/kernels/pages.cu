@@ -4,44 +4,75 @@
 namespace peerlane::cuda {
 namespace {
 
-/// Rows of all layers one behind the other.
+/// The numbers of one side; without a list row i has number i.
+template <class Number, bool given>
+struct Numbers {
+    const Number* list;
+    __device__ Number operator[](std::uint64_t i) const { return __ldg(list + i); }
+};
+template <class Number>
+struct Numbers<Number, false> {
+    const Number* list;
+    __device__ std::uint64_t operator[](std::uint64_t i) const { return i; }
+};
+
+template <class Number, bool to_given, bool from_given>
 struct PageRows {
-    PagesArguments a;
+    std::uint64_t to, from;  ///< bases, or arrays of them
+    Numbers<Number, to_given> to_numbers;
+    Numbers<Number, from_given> from_numbers;
+    std::uint64_t to_pitch, from_pitch;
+    bool many_layers;
 
-    template <class Number>
-    __device__ std::int64_t index(Address list, Number i) const {
-        if (list == Address::null) {
-            return static_cast<std::int64_t>(i);
-        }
-        auto const* const at = reinterpret_cast<const void*>(static_cast<std::uint64_t>(list));
-        return a.index_bytes == 4 ? static_cast<const std::int32_t*>(at)[i] : static_cast<const std::int64_t*>(at)[i];
+    struct Layer {
+        std::uint64_t to, from;
+    };
+    struct Key {
+        decltype(to_numbers[0]) to;
+        decltype(from_numbers[0]) from;
+    };
+    __device__ static std::uint64_t base(std::uint64_t bases, std::uint64_t layer) {
+        return __ldg(reinterpret_cast<const unsigned long long*>(bases) + layer);
     }
-    __device__ static std::uint64_t base(Address list, std::uint64_t layer) {
-        return reinterpret_cast<const std::uint64_t*>(static_cast<std::uint64_t>(list))[layer];
+    __device__ Layer layer(std::uint64_t i) const {
+        return many_layers ? Layer{base(to, i), base(from, i)} : Layer{to, from};
     }
-
-    template <class Number>
-    __device__ void locate(Number row, unsigned char*& to, const unsigned char*& from) const {
-        auto to_base = static_cast<std::uint64_t>(a.to);
-        auto from_base = static_cast<std::uint64_t>(a.from);
-        auto i = row;
-        if (a.many_layers) {
-            auto const layer = row / static_cast<Number>(a.pages);
-            i = row - layer * static_cast<Number>(a.pages);
-            to_base = base(a.to, layer);
-            from_base = base(a.from, layer);
-        }
-        to = reinterpret_cast<unsigned char*>(to_base + static_cast<std::uint64_t>(index(a.to_index, i)) * a.to_pitch);
-        from = reinterpret_cast<const unsigned char*>(from_base + static_cast<std::uint64_t>(index(a.from_index, i)) *
-                                                                      a.from_pitch);
+    __device__ Key find(std::uint64_t row) const { return {to_numbers[row], from_numbers[row]}; }
+    __device__ Ends locate(const Layer& layer, Key key) const {
+        return {reinterpret_cast<unsigned char*>(layer.to + static_cast<std::uint64_t>(key.to) * to_pitch),
+                reinterpret_cast<const unsigned char*>(layer.from + static_cast<std::uint64_t>(key.from) * from_pitch)};
     }
 };
 
+template <class Number, bool to_given, bool from_given>
+cudaError_t launch_as(const LaunchSite& site, const PagesArguments& a) {
+    auto const list = [](Address at) { return static_cast<const Number*>(pointer_to(at)); };
+    PageRows<Number, to_given, from_given> const rows{static_cast<std::uint64_t>(a.to),
+                                                      static_cast<std::uint64_t>(a.from),
+                                                      {list(a.to_index)},
+                                                      {list(a.from_index)},
+                                                      a.to_pitch,
+                                                      a.from_pitch,
+                                                      a.many_layers};
+    return launch_rows(site, rows, a.layers, a.pages, a.page_bytes, a.unit);
+}
+
+template <class Number>
+cudaError_t launch_with(const LaunchSite& site, const PagesArguments& a) {
+    auto const to = a.to_index != Address::null, from = a.from_index != Address::null;
+    return to ? (from ? launch_as<Number, true, true>(site, a) : launch_as<Number, true, false>(site, a))
+              : (from ? launch_as<Number, false, true>(site, a) : launch_as<Number, false, false>(site, a));
+}
+
 cudaError_t launch_pages(const LaunchSite& site, const PagesArguments& a) {
-    return launch_rows(site, PageRows{a}, a.pages * a.layers, a.page_bytes, a.unit);
+    return a.index_bytes == 4 ? launch_with<std::int32_t>(site, a) : launch_with<long long>(site, a);
 }
 
 }  // namespace
 }  // namespace peerlane::cuda
 
-PEERLANE_DEVICE_CODE(pages, PagesArguments, launch_pages, &move_rows<PageRows>)
+PEERLANE_DEVICE_CODE(pages, PagesArguments, launch_pages, &move_rows<PageRows<std::int32_t, true, true>>,
+                     &move_rows<PageRows<std::int32_t, true, false>>, &move_rows<PageRows<std::int32_t, false, true>>,
+                     &move_rows<PageRows<std::int32_t, false, false>>, &move_rows<PageRows<long long, true, true>>,
+                     &move_rows<PageRows<long long, true, false>>, &move_rows<PageRows<long long, false, true>>,
+                     &move_rows<PageRows<long long, false, false>>)

@@ -1,99 +1,137 @@
 #pragma once
-/// Rows of equal length moved from and to scattered addresses. All rows together are one sequence of units, dealt to
-/// the threads without regard to where a row ends: the shortest and the longest rows keep every thread busy alike, and
-/// each thread has several loads under way before its first store waits for one.
+/// Rows of equal length moved from and to scattered addresses, in one or more layers of as many rows. The rows of a
+/// layer are one sequence of units, dealt to the warps in tiles without regard to where a row ends: the shortest and
+/// the longest rows keep every thread busy alike. A thread issues all loads of a tile, asks for the numbers of its next
+/// tile, then stores, with no branch in between: a load that waits for the decision before it would cost a round trip
+/// of the link each, and so would the numbers where they lie on the other device.
 
 #include <cstdint>
 
+#include "kernels/divisor.cuh"
 #include "kernels/ranges.cuh"
 
 namespace peerlane::cuda {
 
 constexpr int units_under_way = 8;
+constexpr unsigned warp_threads = 32;
 constexpr unsigned most_row_threads = 512;
 /// Part of a row that one warp takes where rows are aligned too badly for units.
 constexpr std::uint64_t warp_piece = 4096;
 
-/// `Rows` has `void locate(Number row, unsigned char*& to, const unsigned char*& from) const`. `Number` holds four
-/// times rows * units_a_row.
-template <class Unit, class Number, class Rows>
-__device__ void move_units(const Rows& rows, Number units_a_row, Number total) {
-    Number const tile = static_cast<Number>(blockDim.x) * units_under_way;
-    for (auto base = static_cast<Number>(blockIdx.x) * tile; base < total;
-         base += static_cast<Number>(gridDim.x) * tile) {
-        Unit value[units_under_way];
-        Unit* out[units_under_way];
-        for (int k = 0; k < units_under_way; ++k) {
-            auto const unit = base + static_cast<Number>(k) * blockDim.x + threadIdx.x;
-            out[k] = nullptr;
-            if (unit < total) {
-                auto const row = unit / units_a_row;
-                auto const offset = unit - row * units_a_row;
-                unsigned char* to = nullptr;
-                const unsigned char* from = nullptr;
-                rows.locate(row, to, from);
-                out[k] = reinterpret_cast<Unit*>(to) + offset;
-                value[k] = reinterpret_cast<const Unit*>(from)[offset];
-            }
-        }
-        for (int k = 0; k < units_under_way; ++k) {
-            if (out[k] != nullptr) {
-                *out[k] = value[k];
-            }
-        }
-    }
-}
+/// Where a row lies on both sides.
+struct Ends {
+    unsigned char* to;
+    const unsigned char* from;
+};
 
-/// The threads of a warp, or of the whole CTA where it is no number of warps.
-__device__ inline Team warp_of_cta(std::uint64_t& index, std::uint64_t& count) {
-    auto const size = blockDim.x % 32 == 0 ? 32u : blockDim.x;
-    auto const a_cta = blockDim.x / size;
-    index = std::uint64_t{blockIdx.x} * a_cta + threadIdx.x / size;
-    count = std::uint64_t{gridDim.x} * a_cta;
-    return {threadIdx.x % size, size};
-}
+/// Rows of `layers` layers, told in units. Launched with whole warps.
+struct RowShape {
+    std::uint64_t rows;  ///< of a layer
+    std::uint64_t layers;
+    std::uint64_t row_bytes;
+    Divisor units_a_row;
+    Divisor tiles_a_layer;
+};
 
+/// What a warp knows of one tile before it touches the rows.
 template <class Rows>
-__device__ void move_by_warps(const Rows& rows, std::uint64_t count, std::uint64_t row_bytes) {
-    std::uint64_t warp = 0, warps = 0;
-    auto const team = warp_of_cta(warp, warps);
-    auto const pieces = (row_bytes + warp_piece - 1) / warp_piece;
-    for (auto item = warp; item < count * pieces; item += warps) {
-        auto const row = item / pieces;
-        auto const at = item % pieces * warp_piece;
-        unsigned char* to = nullptr;
-        const unsigned char* from = nullptr;
-        rows.locate(row, to, from);
-        copy_range(team, to + at, from + at, row_bytes - at < warp_piece ? row_bytes - at : warp_piece, 16);
+struct Tile {
+    typename Rows::Layer layer;
+    typename Rows::Key key[units_under_way];
+    std::uint32_t offset[units_under_way];  ///< units into the row
+    std::uint64_t first;                    ///< unit of this thread's first load, in the layer
+};
+
+/// `Rows` has `Layer layer(std::uint64_t) const` and `Key find(std::uint64_t row) const`, whose loads nothing waits for
+/// here, and `Ends locate(const Layer&, Key) const`.
+template <class Unit, class Rows>
+__device__ void look_up(Tile<Rows>& tile, const Rows& rows, const RowShape& shape, std::uint64_t number) {
+    auto const layer = shape.tiles_a_layer.quotient(number);
+    auto const last = shape.rows * shape.units_a_row.value - 1;
+    tile.first =
+        (number - layer * shape.tiles_a_layer.value) * (warp_threads * units_under_way) + threadIdx.x % warp_threads;
+    tile.layer = rows.layer(layer);
+#pragma unroll
+    for (int k = 0; k < units_under_way; ++k) {
+        auto const unit = min(tile.first + k * warp_threads, last);
+        auto const row = shape.units_a_row.quotient(unit);
+        tile.offset[k] = static_cast<std::uint32_t>(unit - row * shape.units_a_row.value);
+        tile.key[k] = rows.find(row);
     }
 }
 
 template <class Unit, class Rows>
-__device__ void move_in_units(const Rows& rows, std::uint64_t count, std::uint64_t row_bytes) {
-    auto const units = row_bytes / sizeof(Unit);
-    if (count * units < (1u << 30)) {
-        move_units<Unit, std::uint32_t>(rows, static_cast<std::uint32_t>(units),
-                                        static_cast<std::uint32_t>(count * units));
-    } else {
-        move_units<Unit, std::uint64_t>(rows, units, count * units);
+__device__ void move_units(const Rows& rows, const RowShape& shape) {
+    auto const units = shape.rows * shape.units_a_row.value;
+    auto const tiles = shape.tiles_a_layer.value * shape.layers;
+    auto const warps = grid_stride() / warp_threads;
+    auto number = first_index() / warp_threads;
+    if (number >= tiles) {
+        return;
+    }
+    Tile<Rows> tile;
+    look_up<Unit>(tile, rows, shape, number);
+    for (;;) {
+        Unit value[units_under_way];
+        Unit* to[units_under_way];
+#pragma unroll
+        for (int k = 0; k < units_under_way; ++k) {
+            auto const ends = rows.locate(tile.layer, tile.key[k]);
+            to[k] = reinterpret_cast<Unit*>(ends.to) + tile.offset[k];
+            value[k] = __ldcs(reinterpret_cast<const Unit*>(ends.from) + tile.offset[k]);
+        }
+        auto const first = tile.first;
+        number += warps;
+        if (number < tiles) {
+            look_up<Unit>(tile, rows, shape, number);
+        }
+#pragma unroll
+        for (int k = 0; k < units_under_way; ++k) {
+            if (first + k * warp_threads < units) {
+                __stcs(to[k], value[k]);
+            }
+        }
+        if (number >= tiles) {
+            return;
+        }
+    }
+}
+
+/// The calling warp among all of the grid.
+__device__ inline Team warp_of_grid(std::uint64_t& index, std::uint64_t& count) {
+    index = first_index() / warp_threads;
+    count = grid_stride() / warp_threads;
+    return {threadIdx.x % warp_threads, warp_threads};
+}
+
+template <class Rows>
+__device__ void move_by_warps(const Rows& rows, const RowShape& shape) {
+    std::uint64_t warp = 0, warps = 0;
+    auto const team = warp_of_grid(warp, warps);
+    auto const pieces = (shape.row_bytes + warp_piece - 1) / warp_piece;
+    for (auto item = warp; item < shape.layers * shape.rows * pieces; item += warps) {
+        auto const row = item / pieces;
+        auto const at = item % pieces * warp_piece;
+        auto const ends = rows.locate(rows.layer(row / shape.rows), rows.find(row % shape.rows));
+        copy_range(team, ends.to + at, ends.from + at,
+                   shape.row_bytes - at < warp_piece ? shape.row_bytes - at : warp_piece, 16);
     }
 }
 
 template <class Rows>
-__global__ void __launch_bounds__(most_row_threads, 1)
-    move_rows(Rows rows, std::uint64_t count, std::uint64_t row_bytes, unsigned unit) {
+__global__ void __launch_bounds__(most_row_threads, 1) move_rows(Rows rows, RowShape shape, unsigned unit) {
     switch (unit) {
         case 16:
-            move_in_units<uint4>(rows, count, row_bytes);
+            move_units<uint4>(rows, shape);
             break;
         case 8:
-            move_in_units<std::uint64_t>(rows, count, row_bytes);
+            move_units<unsigned long long>(rows, shape);
             break;
         case 4:
-            move_in_units<unsigned>(rows, count, row_bytes);
+            move_units<unsigned>(rows, shape);
             break;
         default:
-            move_by_warps(rows, count, row_bytes);
+            move_by_warps(rows, shape);
     }
 }
 
@@ -101,15 +139,24 @@ __global__ void __launch_bounds__(most_row_threads, 1)
 /// device to others.
 constexpr int most_list_ctas = 32;
 
+inline unsigned row_threads_of(const LaunchSite& site) {
+    return std::clamp(threads_of(site) / warp_threads * warp_threads, warp_threads, most_row_threads);
+}
+
 template <class Rows>
-cudaError_t launch_rows(const LaunchSite& site, const Rows& rows, std::uint64_t count, std::uint64_t row_bytes,
-                        unsigned unit) {
-    if (count == 0 || row_bytes == 0) {
+cudaError_t launch_rows(const LaunchSite& site, const Rows& rows, std::uint64_t layers, std::uint64_t count,
+                        std::uint64_t row_bytes, unsigned unit) {
+    if (layers == 0 || count == 0 || row_bytes == 0) {
         return cudaSuccess;
     }
-    auto const threads = std::min(threads_of(site), most_row_threads);
-    auto const ctas = ctas_of(site, count * row_bytes, unit >= 4 ? unit * units_under_way : 8, most_list_ctas);
-    return launch(site, ctas, threads, move_rows<Rows>, rows, count, row_bytes, unit);
+    constexpr std::uint64_t tile = warp_threads * units_under_way;
+    if (row_bytes / unit >= std::uint64_t{1} << 32) {
+        unit = 1;  // offsets are 32-bit; warps take pieces of any row
+    }
+    auto const units = row_bytes / unit;
+    RowShape const shape{count, layers, row_bytes, Divisor(units), Divisor((count * units + tile - 1) / tile)};
+    auto const ctas = ctas_of(site, layers * count * row_bytes, unit >= 4 ? unit * units_under_way : 8, most_list_ctas);
+    return launch(site, ctas, row_threads_of(site), move_rows<Rows>, rows, shape, unit);
 }
 
 }  // namespace peerlane::cuda

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(most_row_threads, 1)
         return;
     }
     std::uint64_t warp = 0, warps = 0;
-    auto const team = warp_of_cta(warp, warps);
+    auto const team = warp_of_grid(warp, warps);
     for (auto item = warp; item < count * pieces; item += warps) {
         move_piece(team, lists, item / pieces, item % pieces * segment_piece, segment_piece);
     }
@@ -40,7 +40,7 @@ cudaError_t launch_segments(const LaunchSite& site, const SegmentsArguments& a) 
     }
     auto const pieces = (a.most_bytes + segment_piece - 1) / segment_piece;
     auto const list = [](Address at) { return static_cast<const std::uint64_t*>(pointer_to(at)); };
-    auto const threads = std::min(threads_of(site), most_row_threads);
+    auto const threads = row_threads_of(site);
     auto const ctas = pieces == 0 ? ctas_of(site, a.count * threads, 1, most_list_ctas)
                                   : ctas_of(site, a.count * pieces * 32, 1, most_list_ctas);
     return launch(site, ctas, threads, move_segments, Lists{list(a.to), list(a.from), list(a.bytes)}, a.count, pieces);

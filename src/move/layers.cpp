@@ -51,7 +51,8 @@ LayerTable ListMover::prepare(const LayeredPages& layers) {
         table.bases[i] = static_cast<std::uint64_t>(address_of(layers.dst_bases[i]));
         table.bases[layers.layers + i] = static_cast<std::uint64_t>(address_of(layers.src_bases[i]));
     }
-    table.way = way_of(*from, *to, std::nullopt);
+    // Neither the stream nor the number of pages of a post is known yet.
+    table.way = way_of(*from, *to, 0, std::nullopt);
     for (std::uint64_t i = 0; i < layers.layers; ++i) {
         map_ends(table.way, Address{table.bases[i]}, Address{table.bases[layers.layers + i]});
     }
@@ -126,7 +127,7 @@ Choice ListMover::choose(Place from, Place to, std::uint64_t bytes, std::uint64_
     choice.bytes = bytes;
     Way way;
     try {
-        way = way_of(from, to, std::nullopt);
+        way = way_of(from, to, bytes, std::nullopt);
     } catch (const std::invalid_argument& none) {
         choice.why = {none.what()};
         return choice;
@@ -170,9 +171,7 @@ std::optional<std::size_t> ListMover::first_bad(const PageCopy& copy, StreamView
             driver_.synchronize(stream);
             std::vector<unsigned char> raw(bytes);
             driver_.read_host(pinned.address(), raw.data(), bytes);
-            auto copied = given;
-            copied.at = raw.data();
-            numbers.values = numbers_of(copied, copy.count);
+            numbers.values = PageNumbers(std::move(raw), given.bytes);
         }
         return numbers.values;
     };

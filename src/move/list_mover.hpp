@@ -74,8 +74,8 @@ class ListMover {
   private:
     /// A list of numbers as it was given.
     struct Numbers {
-        std::optional<Place> device{};       ///< lies on this device (or in managed memory)
-        std::vector<std::int64_t> values{};  ///< of the host
+        std::optional<Place> device{};  ///< lies on this device (or in managed memory)
+        PageNumbers values{};           ///< of the host
         PageIndices given{};
         [[nodiscard]] bool on_host() const { return !device; }
     };
@@ -100,7 +100,10 @@ class ListMover {
     [[nodiscard]] Found find(const void* at, const char* side) const;
     [[nodiscard]] Numbers read(PageIndices given, std::uint64_t count) const;
     [[nodiscard]] bool allowed(Check check, int accessor, int owner) const;
-    [[nodiscard]] Way way_of(Place from, Place to, std::optional<Place> lists) const;
+    /// Who moves a list. `stream`: device of the caller's stream, where one is known.
+    [[nodiscard]] Way way_of(Place from, Place to, std::uint64_t bytes, std::optional<int> stream) const;
+    /// True when kernels of the device may read this list where it lies; makes the mapping.
+    [[nodiscard]] bool reads_in_place(int issuer, const Numbers& list);
     void map(int issuer, Address at);
     [[nodiscard]] Readable readable(const Numbers& to, const Numbers& from, std::uint64_t count, StreamView stream);
     void release(const Readable& lists, StreamView stream);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <type_traits>
 
 namespace peerlane::move {
 namespace {
@@ -11,50 +13,40 @@ namespace {
 /// A bit a page is cheaper than sorting while the bits fit the caches.
 constexpr std::uint64_t most_bits = std::uint64_t{1} << 23;
 
-}  // namespace
+/// 0, 1, 2, …
+struct Counting {
+    std::uint64_t count;
+    [[nodiscard]] std::uint64_t size() const { return count; }
+    std::int64_t operator[](std::uint64_t i) const { return static_cast<std::int64_t>(i); }
+};
 
-unsigned unit_of(std::initializer_list<std::uint64_t> numbers) {
-    std::uint64_t all = 16;
-    for (auto const number : numbers) {
-        all |= number;
+/// `use` with the numbers in their own width, so that its loops are over plain arrays.
+template <class Use>
+auto with_numbers(const PageNumbers& pages, const Use& use) {
+    if (pages.counting()) {
+        return use(Counting{pages.size()});
     }
-    return static_cast<unsigned>(all & (~all + 1));
+    return pages.width() == 4 ? use(std::span(static_cast<const std::int32_t*>(pages.at()), pages.size()))
+                              : use(std::span(static_cast<const std::int64_t*>(pages.at()), pages.size()));
 }
 
-std::vector<std::int64_t> numbers_of(PageIndices indices, std::uint64_t count) {
-    std::vector<std::int64_t> numbers(count);
-    if (indices.at == nullptr) {
-        std::iota(numbers.begin(), numbers.end(), 0);
-    } else if (indices.bytes == 8) {
-        std::memcpy(numbers.data(), indices.at, count * 8);
-    } else if (indices.bytes == 4) {
-        auto const* const narrow = static_cast<const std::int32_t*>(indices.at);
-        std::copy(narrow, narrow + count, numbers.begin());
-    } else {
-        throw std::invalid_argument("numbers of pages have 4 or 8 bytes");
+template <class Numbers>
+std::optional<std::size_t> first_repeated_in(const Numbers& pages) {
+    auto ascending = true;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+        ascending = ascending && (i == 0 || pages[i] > pages[i - 1]);
+        least = std::min<std::int64_t>(least, pages[i]);
+        most = std::max<std::int64_t>(most, pages[i]);
     }
-    return numbers;
-}
-
-std::optional<std::size_t> first_outside(std::span<const std::int64_t> pages, std::uint64_t page_bytes,
-                                         std::uint64_t pitch, std::uint64_t room) {
-    auto const fits = room < page_bytes ? 0 : (room - page_bytes) / pitch + 1;
-    auto const found = std::find_if(pages.begin(), pages.end(), [&](std::int64_t page) {
-        return page < 0 || static_cast<std::uint64_t>(page) >= fits;
-    });
-    return found == pages.end() ? std::nullopt : std::optional<std::size_t>(found - pages.begin());
-}
-
-std::optional<std::size_t> first_repeated(std::span<const std::int64_t> pages) {
-    if (std::adjacent_find(pages.begin(), pages.end(), std::greater_equal<>()) == pages.end()) {
+    if (ascending) {
         return std::nullopt;
     }
-    auto const [least, most] = std::minmax_element(pages.begin(), pages.end());
-    auto const range = static_cast<std::uint64_t>(*most - *least) + 1;
+    auto const range = static_cast<std::uint64_t>(most - least) + 1;
     if (range <= most_bits) {
         std::vector<std::uint64_t> seen(range / 64 + 1, 0);
         for (std::size_t i = 0; i < pages.size(); ++i) {
-            auto const bit = static_cast<std::uint64_t>(pages[i] - *least);
+            auto const bit = static_cast<std::uint64_t>(pages[i] - least);
             auto const mask = std::uint64_t{1} << (bit % 64);
             if ((seen[bit / 64] & mask) != 0) {
                 return i;
@@ -73,6 +65,75 @@ std::optional<std::size_t> first_repeated(std::span<const std::int64_t> pages) {
         }
     }
     return first;
+}
+
+}  // namespace
+
+unsigned unit_of(std::initializer_list<std::uint64_t> numbers) {
+    std::uint64_t all = 16;
+    for (auto const number : numbers) {
+        all |= number;
+    }
+    return static_cast<unsigned>(all & (~all + 1));
+}
+
+PageNumbers::PageNumbers(PageIndices given, std::uint64_t count) : at_(given.at), count_(count), width_(given.bytes) {
+    if (width_ != 4 && width_ != 8) {
+        throw std::invalid_argument("numbers of pages have 4 or 8 bytes");
+    }
+}
+
+PageNumbers::PageNumbers(std::vector<unsigned char> own, unsigned width)
+    : PageNumbers(PageIndices{}, width == 0 ? 0 : own.size() / width) {
+    width_ = width;
+    own_ = std::move(own);
+}
+
+std::int64_t PageNumbers::operator[](std::uint64_t i) const {
+    return with_numbers(*this, [&](const auto& pages) { return static_cast<std::int64_t>(pages[i]); });
+}
+
+std::int64_t PageNumbers::most() const {
+    return with_numbers(*this, [](const auto& pages) {
+        std::int64_t most = 0;
+        for (std::size_t i = 0; i < pages.size(); ++i) {
+            most = std::max<std::int64_t>(most, pages[i]);
+        }
+        return most;
+    });
+}
+
+std::vector<unsigned char> PageNumbers::in_width(unsigned bytes) const {
+    return with_numbers(*this, [&](const auto& pages) {
+        std::vector<unsigned char> all(count_ * bytes);
+        auto const write = [&](auto* to) {
+            for (std::size_t i = 0; i < pages.size(); ++i) {
+                auto const number = static_cast<std::remove_pointer_t<decltype(to)>>(pages[i]);
+                std::memcpy(all.data() + i * sizeof number, &number, sizeof number);
+            }
+        };
+        bytes == 4 ? write(static_cast<std::int32_t*>(nullptr)) : write(static_cast<std::int64_t*>(nullptr));
+        return all;
+    });
+}
+
+std::optional<std::size_t> first_outside(const PageNumbers& pages, std::uint64_t page_bytes, std::uint64_t pitch,
+                                         std::uint64_t room) {
+    auto const fits = room < page_bytes ? 0 : (room - page_bytes) / pitch + 1;
+    return with_numbers(pages, [&](const auto& numbers) -> std::optional<std::size_t> {
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            // A negative number is a huge one without its sign.
+            if (static_cast<std::uint64_t>(std::int64_t{numbers[i]}) >= fits) {
+                return i;
+            }
+        }
+        return std::nullopt;
+    });
+}
+
+std::optional<std::size_t> first_repeated(const PageNumbers& pages) {
+    return pages.counting() ? std::nullopt
+                            : with_numbers(pages, [](const auto& numbers) { return first_repeated_in(numbers); });
 }
 
 std::optional<std::size_t> first_overlap(std::span<const Segment> segments) {
@@ -110,12 +171,16 @@ std::optional<std::size_t> first_overlap(std::span<const Segment> segments) {
     return order[bad - 1];
 }
 
-std::uint64_t runs_of(std::span<const std::int64_t> to, std::span<const std::int64_t> from) {
-    std::uint64_t runs = to.empty() ? 0 : 1;
-    for (std::size_t i = 1; i < to.size(); ++i) {
-        runs += to[i] != to[i - 1] + 1 || from[i] != from[i - 1] + 1 ? 1 : 0;
-    }
-    return runs;
+std::uint64_t runs_of(const PageNumbers& to, const PageNumbers& from) {
+    return with_numbers(to, [&](const auto& target) {
+        return with_numbers(from, [&](const auto& source) {
+            std::uint64_t runs = target.size() == 0 ? 0 : 1;
+            for (std::size_t i = 1; i < target.size(); ++i) {
+                runs += target[i] - target[i - 1] != 1 || source[i] - source[i - 1] != 1 ? 1 : 0;
+            }
+            return runs;
+        });
+    });
 }
 
 std::vector<Segment> merged(std::span<const Segment> segments) {

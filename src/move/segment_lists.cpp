@@ -218,7 +218,7 @@ void ListMover::segments(const SegmentCopy& copy, StreamView stream, const ListO
         if (!copy.dst_place || !copy.src_place) {
             throw std::invalid_argument("copy_segments: lists on a device need dst_place and src_place");
         }
-        auto const way = way_of(*copy.src_place, *copy.dst_place, lists.place);
+        auto const way = way_of(*copy.src_place, *copy.dst_place, 0, lists.place.index);
         if (way.staged || way.issuer != lists.place.index) {
             throw std::invalid_argument(
                 fmt::format("copy_segments: lists on {} but {} has to move: give them in host memory",
@@ -259,7 +259,11 @@ void ListMover::segments(const SegmentCopy& copy, StreamView stream, const ListO
             fmt::format("copy_segments: the destination of segment {} overlaps an earlier one", *i));
     }
     if (to && from) {
-        segment_list(way_of(*from, *to, std::nullopt), merged(segments), stream, options);
+        auto const pieces = merged(segments);
+        auto const bytes = std::accumulate(pieces.begin(), pieces.end(), std::uint64_t{0},
+                                           [](std::uint64_t sum, const Segment& piece) { return sum + piece.bytes; });
+        auto const way = way_of(*from, *to, bytes, stream.device);
+        segment_list(way, pieces, stream, options);
     }
     set_flag(options, stream);
 }

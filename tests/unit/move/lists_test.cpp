@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
 #include "move/lists.hpp"
@@ -11,6 +12,10 @@ namespace {
 
 Address at(std::uint64_t value) {
     return Address{value};
+}
+
+PageNumbers wide(const std::vector<std::int64_t>& numbers) {
+    return {PageIndices(numbers.data()), numbers.size()};
 }
 
 TEST(Lists, UnitIsTheLargestPowerOfTwoUpTo16ThatDividesAll) {
@@ -23,12 +28,44 @@ TEST(Lists, UnitIsTheLargestPowerOfTwoUpTo16ThatDividesAll) {
 }
 
 TEST(Lists, FirstOutsideCountsWhatFits) {
-    std::vector<std::int64_t> const pages{0, 3, 4, -1};
+    std::vector<std::int64_t> const numbers{0, 3, 4, -1};
+    auto const pages = wide(numbers);
     EXPECT_EQ(first_outside(pages, 100, 100, 500), 3U);  // five pages fit
     EXPECT_EQ(first_outside(pages, 100, 100, 499), 2U);
     EXPECT_EQ(first_outside(pages, 100, 100, 99), 0U);
     EXPECT_EQ(first_outside(pages, 10, 100, 410), 3U);  // the last page needs no whole pitch
     EXPECT_EQ(first_outside(pages, 10, 100, 409), 2U);
+    std::vector<std::int32_t> const narrow{0, 3, 4, -1};
+    EXPECT_EQ(first_outside({PageIndices(narrow.data()), 4}, 100, 100, 500), 3U);
+    EXPECT_EQ(first_outside({PageIndices(narrow.data()), 3}, 100, 100, 500), std::nullopt);
+    EXPECT_EQ(first_outside({PageIndices{}, 6}, 100, 100, 500), 5U);
+}
+
+TEST(Lists, NumbersAreTheGivenOnesInAnyWidth) {
+    std::vector<std::int32_t> const narrow{7, 0, 2147483647};
+    PageNumbers const view(PageIndices(narrow.data()), narrow.size());
+    EXPECT_EQ(view[2], 2147483647);
+    EXPECT_EQ(view.most(), 2147483647);
+    EXPECT_FALSE(view.counting());
+    std::vector<unsigned char> raw(16, 0);
+    raw[8] = 5;
+    PageNumbers const own(std::move(raw), 8);
+    PageNumbers const copy = own;
+    EXPECT_EQ(copy.size(), 2U);
+    EXPECT_EQ(copy[1], 5);
+    EXPECT_NE(copy.at(), own.at());
+    PageNumbers const counting(PageIndices{}, 4);
+    EXPECT_TRUE(counting.counting());
+    EXPECT_EQ(counting[3], 3);
+    EXPECT_EQ(counting.most(), 3);
+    auto const wider = view.in_width(8);
+    std::int64_t last = 0;
+    std::memcpy(&last, wider.data() + 16, 8);
+    EXPECT_EQ(last, 2147483647);
+    EXPECT_EQ(own.in_width(4), (std::vector<unsigned char>{0, 0, 0, 0, 5, 0, 0, 0}));
+    PageIndices odd(narrow.data());
+    odd.bytes = 2;
+    EXPECT_THROW((void)PageNumbers(odd, 3), std::invalid_argument);
 }
 
 TEST(Lists, FirstRepeatedIsExactForNarrowAndWideNumbers) {
@@ -45,7 +82,11 @@ TEST(Lists, FirstRepeatedIsExactForNarrowAndWideNumbers) {
                     expected = i;
                 }
             }
-            ASSERT_EQ(first_repeated(pages), expected) << "round " << round;
+            ASSERT_EQ(first_repeated(wide(pages)), expected) << "round " << round;
+            if (spread == 64) {
+                std::vector<std::int32_t> const narrow(pages.begin(), pages.end());
+                ASSERT_EQ(first_repeated({PageIndices(narrow.data()), narrow.size()}), expected);
+            }
         }
     }
 }
@@ -79,7 +120,11 @@ TEST(Lists, MergedKeepsOrderAndBytes) {
     EXPECT_EQ(in_pieces(merged(segments), 10),
               (std::vector<Segment>{
                   {at(0), at(100), 10}, {at(10), at(110), 5}, {at(15), at(200), 10}, {at(40), at(210), 5}}));
-    EXPECT_EQ(runs_of(std::vector<std::int64_t>{5, 6, 7, 9}, std::vector<std::int64_t>{1, 2, 4, 6}), 3U);
+    std::vector<std::int64_t> const to{5, 6, 7, 9}, from{1, 2, 4, 6};
+    EXPECT_EQ(runs_of(wide(to), wide(from)), 3U);
+    std::vector<std::int32_t> const narrow{1, 2, 3, 4};
+    EXPECT_EQ(runs_of(wide(to), {PageIndices(narrow.data()), 4}), 2U);
+    EXPECT_EQ(runs_of({PageIndices{}, 4}, {PageIndices(narrow.data()), 4}), 1U);
     EXPECT_EQ(runs_of({}, {}), 0U);
 }
 
