@@ -46,7 +46,7 @@ class AccessProbe {
         : bench_(bench), driver_(bench.driver()), plan_(plan), rules_(rules), stream_(bench.stream(plan.accessor)) {
         auto const& memory = bench.memory(plan.place);
         base_ = memory.address();
-        most_ = std::min(memory.bytes(), plan.place.is_host() ? rules.most_bytes / 4 : rules.most_bytes);
+        most_ = std::min(memory.bytes(), rules.most_bytes);
     }
 
     AccessCosts result() {
@@ -58,15 +58,17 @@ class AccessProbe {
             return launched(chase_kernel, &a);
         });
         auto const shapes = plan_.whole ? std::span<const Shape>(whole_shapes) : std::span<const Shape>(short_shapes);
+        auto const range = range_for(rules_.longest_round_s);
         for (auto const& shape : shapes) {
-            if (auto const once = touch(most_, shape)) {
-                auto const asked = static_cast<double>(most_ / shape.stride) * shape.width;
+            if (auto const once = touch(range, shape)) {
+                auto const asked = static_cast<double>(range / shape.stride) * shape.width;
                 costs.reads.push_back({shape.width, shape.stride, asked / once->seconds / 1e9});
             }
         }
+        auto const largest = range_for(rules_.longest_touch_s);
         for (auto const bytes : plan_.whole ? std::span<const std::uint64_t>(whole_touches)
                                             : std::span<const std::uint64_t>(short_touches)) {
-            if (bytes > most_) {
+            if (bytes > largest) {
                 break;
             }
             if (auto const once = touch(bytes, {16, 16})) {
@@ -116,6 +118,20 @@ class AccessProbe {
     std::optional<double> per_round(Rounds rounds, const Launch& launch) {
         auto const summary = rounds_of(rounds, launch);
         return summary.median > 0 ? std::optional(summary.median) : std::nullopt;
+    }
+
+    /// As much as is read within that time, by what reading a MiB took, in powers of two and not less than that.
+    std::uint64_t range_for(double seconds) {
+        auto const bytes = std::min(mebi, most_);
+        if (!mebi_s_) {
+            auto const once = touch(bytes, {16, 16});
+            mebi_s_ = once ? once->seconds : 0;
+        }
+        auto range = most_;
+        while (range > bytes && *mebi_s_ * static_cast<double>(range) / static_cast<double>(bytes) > seconds) {
+            range /= 2;
+        }
+        return range;
     }
 
     /// Reading so many bytes once; rounds follow each other closely.
@@ -204,6 +220,7 @@ class AccessProbe {
     StreamView stream_;
     Address base_ = Address::null;
     std::uint64_t most_ = 0;
+    std::optional<double> mebi_s_{};
 };
 
 }  // namespace

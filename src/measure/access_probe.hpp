@@ -11,7 +11,9 @@ namespace peerlane::measuring {
 
 struct AccessRules {
     StopRule stop = full_rule;
-    std::uint64_t most_bytes = std::uint64_t{256} << 20;  ///< of a range that is read; a quarter over a host link
+    std::uint64_t most_bytes = std::uint64_t{256} << 20;  ///< of a range that is read
+    double longest_round_s = 1.5e-3;                      ///< reading a range once: less of it over a slow link
+    double longest_touch_s = 10e-3;                       ///< larger ranges in order are left out
 };
 
 /// Costs that could be measured; the others stay empty. Throws Stopped, Lost, Error.

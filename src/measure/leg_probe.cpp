@@ -13,6 +13,8 @@ namespace {
 constexpr double stretch_s = 200e-6;
 constexpr int most_in_stretch = 8;
 constexpr std::size_t stretches = 6;
+constexpr std::size_t few = 3;
+constexpr std::uint64_t mebi = 1024 * 1024;  ///< time of smaller sizes is not in proportion
 
 CurvePoint point_of(std::uint64_t bytes, const std::vector<double>& samples) {
     auto const summary = summarize(samples);
@@ -55,10 +57,28 @@ class LegProbe {
     }
 
     void add(LegCurve& curve, std::uint64_t bytes) {
-        auto const single = single_point(bytes);
-        auto const queued = queued_point(bench_, leg_, bytes, single.seconds, rules_.stop);
-        insert(curve.curve, single);
+        auto const expected_s = expected(curve.curve, bytes);
+        auto rule = rules_.stop;
+        if (expected_s > rules_.very_long_s) {
+            insert(curve.curve, {bytes, single(bytes), -1});
+            return;
+        }
+        if (expected_s > rules_.long_s) {
+            rule.least = rule.most = few;
+        }
+        auto const once = single_point(bytes, rule);
+        auto const queued = queued_point(bytes, once.seconds, rule);
+        insert(curve.curve, once);
         insert(curve.queued, queued);
+    }
+
+    /// In proportion to the largest size so far.
+    static double expected(const Curve& curve, std::uint64_t bytes) {
+        if (curve.points.empty()) {
+            return 0;
+        }
+        auto const& last = curve.points.back();
+        return last.seconds * static_cast<double>(bytes) / static_cast<double>(std::max(last.bytes, mebi));
     }
 
     static void insert(Curve& curve, const CurvePoint& point) {
@@ -70,17 +90,48 @@ class LegProbe {
         curve.points.insert(after, point);
     }
 
-    CurvePoint single_point(std::uint64_t bytes) {
+    double single(std::uint64_t bytes) {
+        auto const start = driver_.now();
+        bench_.issue(leg_, stream_, to_, from_, bytes);
+        driver_.synchronize(stream_);
+        return driver_.now() - start;
+    }
+
+    CurvePoint single_point(std::uint64_t bytes, const StopRule& rule) {
         bench_.look();
         bench_.issue(leg_, stream_, to_, from_, bytes);  // first of its size: warms up, and shows that it ends
         bench_.finish(stream_, bytes);
         driver_.synchronize(stream_);
-        return point_of(bytes, bench_.sampled(rules_.stop, [&] {
+        return point_of(bytes, bench_.sampled(rule, [&] { return single(bytes); }));
+    }
+
+    /// Behind others of the stream. The stop rule looks at what it costs to find out.
+    CurvePoint queued_point(std::uint64_t bytes, double single_s, const StopRule& rule) {
+        auto const device = leg_.issuer.index;
+        auto const count = std::clamp(static_cast<int>(std::ceil(stretch_s / single_s)), 1, most_in_stretch);
+        // A transfer that takes long would show its spread at a price: as few as have one.
+        auto const dear = single_s * static_cast<double>(stretches) > rule.budget_s;
+        auto const timed = std::min(dear ? least_for_spread : stretches, rule.most);
+        std::vector<double> samples;
+        double spent = 0;
+        while (samples.empty() || (spent < rule.budget_s && !enough(samples, rule))) {
+            bench_.look();
             auto const start = driver_.now();
-            bench_.issue(leg_, stream_, to_, from_, bytes);
-            driver_.synchronize(stream_);
-            return driver_.now() - start;
-        }));
+            bench_.issue(leg_, stream_, to_, from_, bytes);  // what the first timed one stands behind
+            driver_.record(bench_.timer(device, 0), stream_);
+            for (std::size_t i = 1; i <= timed; ++i) {
+                for (int k = 0; k < count; ++k) {
+                    bench_.issue(leg_, stream_, to_, from_, bytes);
+                }
+                driver_.record(bench_.timer(device, i), stream_);
+            }
+            bench_.finish(stream_, bytes * static_cast<std::uint64_t>(count) * timed);
+            for (std::size_t i = 1; i <= timed; ++i) {
+                samples.push_back(driver_.elapsed(bench_.timer(device, i - 1), bench_.timer(device, i)) / count);
+            }
+            spent += driver_.now() - start;
+        }
+        return point_of(bytes, samples);
     }
 
     Bench& bench_;
@@ -92,38 +143,6 @@ class LegProbe {
 };
 
 }  // namespace
-
-CurvePoint queued_point(Bench& bench, const Leg& leg, std::uint64_t bytes, double single_s, const StopRule& rule) {
-    auto& driver = bench.driver();
-    auto const device = leg.issuer.index;
-    auto const stream = bench.stream(device);
-    auto const from = bench.memory(leg.from).location();
-    auto const to = bench.memory(leg.to).location();
-    auto const count = std::clamp(static_cast<int>(std::ceil(stretch_s / single_s)), 1, most_in_stretch);
-    // A transfer that takes long would show its spread at a price: as few as have one.
-    auto const timed = single_s * static_cast<double>(stretches) > rule.budget_s ? least_for_spread : stretches;
-
-    std::vector<double> samples;
-    double spent = 0;
-    while (samples.empty() || (spent < rule.budget_s && !enough(samples, rule))) {
-        bench.look();
-        auto const start = driver.now();
-        bench.issue(leg, stream, to, from, bytes);  // what the first timed one stands behind
-        driver.record(bench.timer(device, 0), stream);
-        for (std::size_t i = 1; i <= timed; ++i) {
-            for (int k = 0; k < count; ++k) {
-                bench.issue(leg, stream, to, from, bytes);
-            }
-            driver.record(bench.timer(device, i), stream);
-        }
-        bench.finish(stream, bytes * static_cast<std::uint64_t>(count) * timed);
-        for (std::size_t i = 1; i <= timed; ++i) {
-            samples.push_back(driver.elapsed(bench.timer(device, i - 1), bench.timer(device, i)) / count);
-        }
-        spent += driver.now() - start;
-    }
-    return point_of(bytes, samples);
-}
 
 std::optional<LegCurve> measure_leg(Bench& bench, const Leg& leg, const LegRules& rules) {
     if (!bench.map(leg)) {

@@ -98,7 +98,8 @@ class Measuring {
         legs_ = proven_legs(ground_, options_.quick);
         LegRules rules;
         if (options_.quick) {
-            rules = {quick_rule, quick_steps, 0.02};
+            rules.stop = quick_rule;
+            rules.steps = quick_steps;
         }
         for (auto const& leg : legs_) {
             auto const peers = leg.from.is_device() && leg.to.is_device();

@@ -15,7 +15,7 @@ struct StepRule {
     std::uint64_t last = std::uint64_t{1} << 30;
     std::uint64_t coarse_ratio = 4;  ///< of neighbours in the coarse row
     double bend = 0.02;              ///< error of interpolating, part of the time, that is worth a size more
-    double least_ratio = 1.9;        ///< neighbours nearer to each other are not parted
+    double least_ratio = 1.35;       ///< neighbours nearer to each other are not parted
     std::size_t most_points = 28;
 };
 inline constexpr StepRule full_steps{};
