@@ -19,6 +19,7 @@ struct Ready {
     Machine machine;  ///< with measured rates where there are some
     Verdicts verdicts;
     bool trust_claimed = false;
+    Profile profile{};  ///< of this machine; empty: nominal costs
 };
 
 /// Carries out choices over a driver. Keeps streams, events and staging memory and uses them again in stream order.

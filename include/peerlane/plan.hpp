@@ -39,13 +39,22 @@ struct Rejected {
     friend bool operator==(const Rejected&, const Rejected&) = default;
 };
 
+/// Why, and because of what.
+struct Reason {
+    std::string text{};
+    std::vector<Reason> because{};
+    friend bool operator==(const Reason&, const Reason&) = default;
+};
+
 struct Choice {
     std::uint64_t bytes = 0;
     std::vector<Route> routes{};
     double predicted_s = 0;
     double predicted_gbs = 0;
     std::string access = "copy";
-    std::vector<std::string> why{};
+    std::optional<double> margin{};  ///< how much longer the next best takes, as a part of predicted_s
+    std::vector<Reason> reasons{};
+    std::vector<std::string> why{};  ///< the same, a line each, what is because of it indented by two blanks
     std::vector<Rejected> rejected{};
     friend bool operator==(const Choice&, const Choice&) = default;
 };
@@ -68,5 +77,7 @@ const char* to_string(Engine engine);
 /// "direct, pushed by gpu0", "staged through host:0, 4 MiB chunks", for people.
 std::string describe(const Route& route);
 std::string describe(const Leg& leg);
+/// "67 % relayed through gpu1, 33 % ..."; one route as describe(route).
+std::string describe(const std::vector<Route>& routes);
 
 }  // namespace peerlane

@@ -7,8 +7,9 @@
 #include <peerlane/units.hpp>
 
 #include "kernels/kernel.hpp"
+#include "model/pipeline.hpp"
 #include "move/list_mover.hpp"
-#include "plan/nominal_cost.hpp"
+#include "plan/leg_costs.hpp"
 
 namespace peerlane::move {
 namespace {
@@ -132,19 +133,21 @@ Choice ListMover::choose(Place from, Place to, std::uint64_t bytes, std::uint64_
         choice.why = {none.what()};
         return choice;
     }
-    plan::NominalCosts const costs(ready_.machine);
+    plan::LegCosts const costs(ready_.machine, ready_.profile);
     auto const route = way.staged ? staged_route(way, bytes, page_bytes) : Route{1.0, {way.leg()}, 0, 0};
-    std::vector<plan::LinearCost> stages;
+    model::Pipeline pipeline;
     for (auto const& leg : route.legs) {
         if (auto const cost = costs.leg(leg)) {
-            stages.push_back(cost->cost);
+            pipeline.stages.push_back(way.staged ? cost->queued : cost->once);
         }
     }
     choice.routes = {route};
-    if (stages.size() == route.legs.size()) {
+    if (pipeline.stages.size() == route.legs.size()) {
         auto const size = static_cast<double>(bytes) * (1 + page_overhead_bytes / static_cast<double>(page_bytes));
-        choice.predicted_s = way.staged ? plan::pipeline_seconds(stages, size, static_cast<double>(route.chunk))
-                                        : plan::seconds(stages.front(), size);
+        choice.predicted_s =
+            way.staged ? model::seconds(pipeline, model::chunk_sizes(static_cast<std::uint64_t>(size), route.chunk),
+                                        route.buffers)
+                       : pipeline.stages.front().seconds(size);
         choice.predicted_gbs = static_cast<double>(bytes) / choice.predicted_s / 1e9;
     }
     auto const pages = bytes / page_bytes;

@@ -31,8 +31,20 @@ std::string describe(const Route& route) {
         through += (i == 0 ? "" : ", ") + to_string(route.legs[i].to);
     }
     auto const relay = route.legs[0].to.is_device();
-    return fmt::format("{} through {}, {} chunks, {} buffers", relay ? "relayed" : "staged", through,
-                       size_text(route.chunk), route.buffers);
+    auto const way = fmt::format("{} through {}", relay ? "relayed" : "staged", through);
+    return route.chunk == 0 ? way
+                            : fmt::format("{}, {} chunks, {} buffers", way, size_text(route.chunk), route.buffers);
+}
+
+std::string describe(const std::vector<Route>& routes) {
+    if (routes.size() == 1) {
+        return describe(routes.front());
+    }
+    std::string text;
+    for (auto const& route : routes) {
+        text += fmt::format("{}{:.1f} % {}", text.empty() ? "" : " + ", route.share * 100, describe(route));
+    }
+    return text;
 }
 
 std::string Plan::explain() const {
@@ -41,7 +53,7 @@ std::string Plan::explain() const {
         text +=
             fmt::format("{} from {} to {}\n", size_text(choice.bytes), to_string(request.from), to_string(request.to));
         for (auto const& route : choice.routes) {
-            text += choice.routes.size() > 1 ? fmt::format("  use {:.0f} %: {}\n", route.share * 100, describe(route))
+            text += choice.routes.size() > 1 ? fmt::format("  use {:.1f} %: {}\n", route.share * 100, describe(route))
                                              : fmt::format("  use {}\n", describe(route));
         }
         if (!choice.routes.empty()) {
@@ -52,10 +64,7 @@ std::string Plan::explain() const {
             text += fmt::format("  because {}\n", why);
         }
         for (auto const& rejected : choice.rejected) {
-            std::string routes;
-            for (auto const& route : rejected.routes) {
-                routes += (routes.empty() ? "" : " + ") + describe(route);
-            }
+            auto const routes = describe(rejected.routes);
             text += rejected.predicted_s ? fmt::format("  not {}: {} ({})\n", routes,
                                                        seconds_text(*rejected.predicted_s), rejected.reason)
                                          : fmt::format("  not {}: {}\n", routes, rejected.reason);

@@ -28,6 +28,19 @@ Json of(const std::vector<Route>& routes) {
     return list;
 }
 
+Json of(const std::vector<Reason>& reasons) {
+    auto list = Json::array();
+    for (auto const& reason : reasons) {
+        list.push_back({{"text", reason.text}, {"because", of(reason.because)}});
+    }
+    return list;
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
 Json of(const Choice& choice) {
     auto rejected = Json::array();
     for (auto const& other : choice.rejected) {
@@ -37,20 +50,17 @@ Json of(const Choice& choice) {
     }
     return {{"bytes", choice.bytes},
             {"routes", of(choice.routes)},
-            {"predicted_s", choice.routes.empty() ? Json(nullptr) : Json(choice.predicted_s)},
-            {"predicted_gbs", choice.routes.empty() ? Json(nullptr) : Json(choice.predicted_gbs)},
+            {"predicted_s", choice.predicted_s > 0 ? Json(choice.predicted_s) : Json(nullptr)},
+            {"predicted_gbs", choice.predicted_s > 0 ? Json(choice.predicted_gbs) : Json(nullptr)},
             {"access", choice.access},
+            {"margin", or_null(choice.margin)},
             {"why", choice.why},
+            {"reasons", of(choice.reasons)},
             {"rejected", std::move(rejected)}};
 }
 
 Json of(const PlanRequest& request) {
     return {{"from", to_string(request.from)}, {"to", to_string(request.to)}, {"sizes", request.sizes}};
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-    return value ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace

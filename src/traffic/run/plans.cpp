@@ -73,10 +73,9 @@ Plans library_plans(const Machine& machine, const std::vector<Flow>& flows) {
 }
 
 Plans planned_alone(const Machine& machine, const std::vector<Flow>& flows) {
-    PlanOptions options;
-    options.trust_claimed = true;
+    Planner const planner(machine, {}, {}, {true, PlannerOptions{}.staging_bytes, {}});
     return shared_plans(flows, [&](const Flow& flow) {
-        auto routes = choose(machine, flow.src, flow.dst, flow.bytes, options).routes;
+        auto routes = planner.explain(flow.src, flow.dst, flow.bytes).routes;
         auto const by_copy = std::all_of(routes.begin(), routes.end(), [](const Route& route) {
             return std::all_of(route.legs.begin(), route.legs.end(),
                                [](const Leg& leg) { return leg.engine == Engine::copy; });

@@ -3,8 +3,6 @@
 #include <peerlane/planner.hpp>
 #include <peerlane/units.hpp>
 
-#include "plan/nominal_cost.hpp"
-
 namespace peerlane {
 namespace {
 
@@ -97,8 +95,9 @@ TEST(Choose, ChunksGrowWithSizeAndStayFew) {
     for (auto const bytes : {1_KiB, 256_KiB, 1_MiB, 16_MiB + 1, 64_MiB, 1_GiB, 4_GiB}) {
         auto const choice = choose(pcie_pair(), gpu(0), gpu(1), bytes);
         auto const& route = choice.routes[0];
+
         EXPECT_LE((bytes + route.chunk - 1) / route.chunk, 64u) << bytes;
-        EXPECT_LE(route.chunk * static_cast<std::uint64_t>(route.buffers), 256_MiB) << bytes;
+        EXPECT_LE(route.chunk * static_cast<std::uint64_t>(route.buffers), 128_MiB) << bytes;
         EXPECT_GE(route.buffers, 1);
     }
 }
@@ -131,13 +130,6 @@ TEST(Choose, EveryRejectedWayHasItsReason) {
     for (auto const& rejected : choice.rejected) {
         EXPECT_FALSE(rejected.reason.empty());
     }
-}
-
-TEST(Pipeline, FillAndThenTheSlowestStage) {
-    // Two stages of 1 us a KiB, 4 chunks: the first stage takes 4 us, the last chunk one more.
-    std::vector<plan::LinearCost> const stages{{0, 1e-6 / 1024}, {0, 1e-6 / 1024}};
-    EXPECT_NEAR(plan::pipeline_seconds(stages, 4096, 1024), 5e-6, 1e-12);
-    EXPECT_NEAR(plan::pipeline_seconds(stages, 1024, 4096), 2e-6, 1e-12);
 }
 
 }  // namespace

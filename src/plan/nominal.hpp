@@ -1,30 +1,19 @@
 #pragma once
 /// What a leg costs before anybody measured this machine: published capacities times the efficiency that links of their
 /// kind are known to reach, and measured pair rates where the machine's description brings them. Every result says
-/// which it is.
+/// which it is. What plans use of it is a profile like a measured one.
 
 #include <optional>
 
 #include <peerlane/machine.hpp>
-#include <peerlane/plan.hpp>
+#include <peerlane/profile.hpp>
 
 namespace peerlane::plan {
 
-/// Time for n bytes: fixed_s + n * s_per_byte. Both >= 0.
-struct LinearCost {
+/// fixed_s + bytes * s_per_byte for one copy that the host waits for.
+struct NominalLeg {
     double fixed_s = 0;
     double s_per_byte = 0;
-};
-constexpr double seconds(LinearCost cost, double bytes) {
-    return cost.fixed_s + bytes * cost.s_per_byte;
-}
-
-enum class Basis : std::uint8_t { measured, nominal, assumed };
-const char* to_string(Basis basis);
-
-struct LegCost {
-    LinearCost cost{};
-    double gbs = 0;
     Basis basis = Basis::assumed;
 };
 
@@ -33,20 +22,19 @@ class NominalCosts {
   public:
     explicit NominalCosts(const Machine& machine);
     /// Empty when the graph has no way between the two places.
-    [[nodiscard]] std::optional<LegCost> leg(const Leg& leg) const;
+    [[nodiscard]] std::optional<NominalLeg> leg(const Leg& leg) const;
+    [[nodiscard]] static LegCurve curve(const Leg& leg, const NominalLeg& cost);
+    /// Empty when there is no such way.
+    [[nodiscard]] std::optional<AccessCosts> access(int accessor, Place place) const;
     /// NUMA nodes worth staging in between two devices: nearest of the source, then of the destination if another.
     /// {host} when no node is known.
     [[nodiscard]] std::vector<Place> staging_places(int source, int destination) const;
     [[nodiscard]] const Machine& machine() const { return machine_; }
 
   private:
-    [[nodiscard]] std::optional<LegCost> peer_leg(const Leg& leg) const;
-    [[nodiscard]] std::optional<LegCost> host_leg(const Leg& leg) const;
+    [[nodiscard]] std::optional<NominalLeg> peer_leg(const Leg& leg) const;
+    [[nodiscard]] std::optional<NominalLeg> host_leg(const Leg& leg) const;
     Machine machine_;  ///< with a graph
 };
-
-/// Seconds of a pipeline: every chunk passes each stage once; the first chunk fills it, the slowest stage sets the
-/// pace.
-double pipeline_seconds(const std::vector<LinearCost>& stages, double bytes, double chunk);
 
 }  // namespace peerlane::plan

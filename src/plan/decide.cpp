@@ -1,0 +1,148 @@
+#include "plan/decide.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace peerlane::plan {
+namespace {
+
+/// Below, a lane's joining costs more than any second lane could carry.
+constexpr std::uint64_t least_split = 256 << 10;
+/// A lane that adds less to the others than that is not tried.
+constexpr double least_part = 0.02;
+constexpr std::size_t most_routes = 8;
+/// Lanes are tried fastest first; after so many in a row that gained nothing slower ones will not.
+constexpr int most_failures = 3;
+
+/// What a split may be made of: of the direct lanes the best by copy engine (a kernel beside one gained nothing:
+/// h200-pair), every other lane; fastest first.
+std::vector<int> pool_of(const std::vector<Lane>& lanes, const Decision& decision) {
+    std::vector<int> pool;
+    auto direct = -1;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        if (!decision.alone[i].possible()) {
+            continue;
+        }
+        auto const index = static_cast<int>(i);
+        if (lanes[i].kind != LaneKind::direct) {
+            pool.push_back(index);
+        } else if (lanes[i].legs[0].engine == Engine::copy &&
+                   (direct < 0 ||
+                    decision.alone[i].seconds < decision.alone[static_cast<std::size_t>(direct)].seconds * (1 - tie))) {
+            direct = index;
+        }
+    }
+    if (direct >= 0) {
+        pool.insert(pool.begin(), direct);
+    }
+    std::stable_sort(pool.begin(), pool.end(), [&](int a, int b) {
+        return decision.alone[static_cast<std::size_t>(a)].seconds <
+               decision.alone[static_cast<std::size_t>(b)].seconds;
+    });
+    return pool;
+}
+
+std::vector<const Lane*> chosen(const std::vector<Lane>& lanes, const std::vector<int>& indices) {
+    std::vector<const Lane*> found;
+    for (auto const index : indices) {
+        found.push_back(&lanes[static_cast<std::size_t>(index)]);
+    }
+    return found;
+}
+
+void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint64_t bytes, bool forced,
+                Decision& decision) {
+    auto const pool = pool_of(lanes, decision);
+    if (pool.size() < 2 || (bytes < least_split && !forced)) {
+        return;
+    }
+    std::vector<int> in{pool.front()};
+    auto best = decision.alone[static_cast<std::size_t>(pool.front())];
+    auto rate = lanes[static_cast<std::size_t>(pool.front())].rate();
+    Scored fallback;
+    std::vector<int> fallback_lanes;
+    auto failures = 0;
+    for (std::size_t i = 1; i < pool.size() && in.size() < most_routes && failures < most_failures; ++i) {
+        auto const& lane = lanes[static_cast<std::size_t>(pool[i])];
+        if (lane.rate() < rate * least_part) {
+            continue;
+        }
+        auto with = in;
+        with.push_back(pool[i]);
+        auto scored = scorer.together(chosen(lanes, with), bytes);
+        auto const gain = scored.guessed && !best.guessed ? least_guessed_gain : least_gain;
+        if (scored.possible() && scored.seconds < best.seconds * (1 - gain)) {
+            in = std::move(with);
+            best = std::move(scored);
+            rate += lane.rate();
+            failures = 0;
+            continue;
+        }
+        ++failures;
+        if (in.size() == 1 && scored.possible() && (!fallback.possible() || scored.seconds < fallback.seconds)) {
+            fallback = std::move(scored);
+            fallback_lanes = std::move(with);
+        }
+    }
+    // One that was taken early may only be in the way of those behind it.
+    for (std::size_t i = 0; in.size() > 2 && i < in.size();) {
+        auto without = in;
+        without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+        auto scored = scorer.together(chosen(lanes, without), bytes);
+        if (scored.possible() && scored.seconds <= best.seconds * (1 + tie)) {
+            in = std::move(without);
+            best = std::move(scored);
+        } else {
+            ++i;
+        }
+    }
+    if (in.size() > 1) {
+        decision.split = std::move(best);
+        decision.split_lanes = std::move(in);
+    } else if (forced && fallback.possible()) {
+        decision.split = std::move(fallback);
+        decision.split_lanes = std::move(fallback_lanes);
+    }
+    std::stable_sort(decision.split_lanes.begin(), decision.split_lanes.end(), [&](int a, int b) {
+        return lanes[static_cast<std::size_t>(a)].legs.size() < lanes[static_cast<std::size_t>(b)].legs.size();
+    });
+}
+
+}  // namespace
+
+bool Decision::splits() const {
+    return split.possible() && (best_alone < 0 || split.seconds < alone[static_cast<std::size_t>(best_alone)].seconds *
+                                                                      (1 - 2 * least_gain));
+}
+
+const Scored* Decision::best() const {
+    if (splits()) {
+        return &split;
+    }
+    return best_alone < 0 ? nullptr : &alone[static_cast<std::size_t>(best_alone)];
+}
+
+Decision decide(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint64_t bytes, bool forced) {
+    Decision decision;
+    auto least = std::numeric_limits<double>::infinity();
+    for (auto const& lane : lanes) {
+        decision.alone.push_back(lane.usable() ? scorer.one(lane, bytes) : Scored{});
+        if (decision.alone.back().possible()) {
+            least = std::min(least, decision.alone.back().seconds);
+        }
+    }
+    for (std::size_t i = 0; i < lanes.size() && decision.best_alone < 0; ++i) {
+        if (decision.alone[i].possible() && decision.alone[i].seconds <= least * (1 + tie)) {
+            decision.best_alone = static_cast<int>(i);
+        }
+    }
+    find_split(scorer, lanes, bytes, forced, decision);
+    return decision;
+}
+
+bool alike(const std::vector<Route>& a, const std::vector<Route>& b) {
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [](const Route& x, const Route& y) { return x.legs == y.legs; });
+}
+
+}  // namespace peerlane::plan

@@ -1,0 +1,50 @@
+#pragma once
+/// What legs leave each other when they run at once: max-min shares of the machine's links, and of what measured groups
+/// of legs reached together.
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <peerlane/profile.hpp>
+
+#include "plan/leg_costs.hpp"
+
+namespace peerlane::plan {
+
+/// A leg at work, with the links it takes.
+struct LoadedUse {
+    Leg leg;
+    double rate = 0;         ///< alone, bytes/s
+    std::vector<int> links;  ///< of the graph, see Load::links_of
+};
+
+/// Legs in sequence: bytes pass all of them at one rate.
+using Stream = std::vector<LoadedUse>;
+
+class Load {
+  public:
+    /// Both are referred to. `busy`: ways of data that something else keeps at work.
+    Load(const LegCosts& costs, const std::vector<std::pair<Place, Place>>& busy);
+    /// Directed links of the graph that the leg takes, and behind them the memory of the NUMA node that it ends or
+    /// begins in (numbered behind the links).
+    [[nodiscard]] std::vector<int> links_of(const Leg& leg) const;
+    /// Rates of these streams while all of them run, bytes/s. A group of legs that was measured together rules for its
+    /// legs; for what no group holds, the links that the graph says they share.
+    /// `guessed` is set when streams share a link and nobody measured what that leaves them.
+    [[nodiscard]] std::vector<double> rates(std::span<const Stream* const> streams, bool* guessed = nullptr) const;
+    [[nodiscard]] bool busy() const { return !busy_.empty(); }
+    /// "pcie bridge:sw0 > host:0", for people: the links that more than one leg of these takes.
+    [[nodiscard]] std::vector<std::string> shared(std::span<const Stream* const> streams) const;
+
+  private:
+    [[nodiscard]] std::vector<int> fabric_links(int from, int to) const;
+    void learn_capacities();
+    const LegCosts* costs_;
+    std::vector<double> capacity_;  ///< of each link, then of the memory of each NUMA node; bytes/s
+    std::vector<int> twin_;         ///< of each link: other direction of the same PCIe cable; -1: none
+    std::vector<int> numa_node_;    ///< node of each NUMA memory
+    std::vector<Stream> busy_;
+};
+
+}  // namespace peerlane::plan

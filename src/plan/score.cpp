@@ -1,0 +1,160 @@
+#include "plan/score.hpp"
+
+#include <algorithm>
+
+#include "model/split.hpp"
+
+namespace peerlane::plan {
+namespace {
+
+/// From an event to a stream of another device that waits for it (h200-pair: part of what a staged chunk costs beside
+/// its bytes).
+constexpr double handoff_s = 1e-6;
+/// Small enough to tell what is spent once for a transfer that somebody waits for.
+constexpr double small_bytes = 4096;
+constexpr double granule = 4096;  ///< shares are carried out in multiples of it
+constexpr double giga = 1e9;
+constexpr std::uint64_t least_chunks = 8;  ///< of a pipeline beside others, which share the chunks of a copy
+
+double per_byte(double rate) {
+    return 1 / rate;
+}
+
+}  // namespace
+
+Scorer::Scorer(const LegCosts& costs, const Load& load, std::uint64_t staging_bytes)
+    : costs_(&costs), load_(&load), host_(costs.profile().host_costs) {
+    limits_.memory = staging_bytes;
+}
+
+double Scorer::issue_s(const Lane& lane) const {
+    // Each leg: the copy, a wait before it and a record behind it.
+    return static_cast<double>(lane.legs.size()) * (host_.copy_call_s + 2 * host_.event_s);
+}
+
+Scorer::Timed Scorer::timed(const Lane& lane, double rate, std::uint64_t bytes, const Beside& beside,
+                            std::uint64_t chunk) const {
+    auto const size = static_cast<double>(bytes);
+    auto const legs = static_cast<double>(lane.legs.size());
+    auto const slower = [&](const LegCost& cost) { return std::max(0.0, per_byte(rate) - per_byte(cost.rate)); };
+    // A lane of its own: the caller's stream joins its streams at the begin and at the end.
+    auto const joining = (1 + legs) * host_.event_s + handoff_s;
+    if (lane.legs.size() == 1) {
+        auto const& cost = lane.costs.front();
+        auto const more = slower(cost);
+        return {cost.once.seconds(size) + more * size + (beside.others ? joining + beside.issued_s : 0.0),
+                std::max(cost.once.slope(size) + more, 1e-15),
+                {}};
+    }
+    model::Pipeline pipeline;
+    pipeline.handoff_s = handoff_s;
+    pipeline.issue_s = issue_s(lane) + beside.issue_s;
+    auto const slowest = lane.rate();
+    for (auto const& cost : lane.costs) {
+        // What the lane loses to others, or to itself, it loses where it is slowest.
+        pipeline.stages.push_back(cost.rate <= slowest ? cost.queued + model::Cost::linear(0, slower(cost))
+                                                       : cost.queued);
+    }
+    auto const& first = lane.costs.front();
+    auto const once = std::max(1e-6, first.once.seconds(small_bytes) - first.queued.seconds(small_bytes));
+    auto const most = std::max(least_chunks, limits_.chunks / std::max<std::uint64_t>(beside.pipelines, 1));
+    Timed timed;
+    if (chunk == 0) {
+        auto limits = limits_;
+        limits.chunks = most;
+        timed.chunking = model::best_chunk(pipeline, bytes, limits);
+    } else {
+        timed.chunking.chunk = chunk;
+        timed.chunking.seconds = model::seconds(pipeline, model::chunk_sizes(bytes, chunk, most), limits_.buffers);
+    }
+    timed.seconds = once + joining + beside.issued_s + timed.chunking.seconds;
+    timed.s_per_byte = model::s_per_byte(pipeline, static_cast<double>(timed.chunking.chunk));
+    return timed;
+}
+
+Scored Scorer::one(const Lane& lane, std::uint64_t bytes) const {
+    const Stream* const stream = &lane.load;
+    auto const rate = load_->rates({&stream, 1}).front();
+    auto const time = timed(lane, rate, bytes, {});
+    return {{{1.0, lane.legs, time.chunking.chunk, time.chunking.buffers}}, time.seconds, {rate / giga}};
+}
+
+std::vector<Scorer::Beside> Scorer::beside(const std::vector<const Lane*>& lanes) const {
+    std::vector<Beside> all(lanes.size());
+    double issued = 0, chunks = 0;
+    std::uint64_t pipelines = 0;
+    for (auto const* lane : lanes) {
+        chunks += lane->legs.size() > 1 ? issue_s(*lane) : 0.0;
+        pipelines += lane->legs.size() > 1 ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        auto const pipelined = lanes[i]->legs.size() > 1;
+        all[i] = {lanes.size() > 1, issued, pipelined ? chunks - issue_s(*lanes[i]) : 0.0, pipelines};
+        issued += pipelined ? 0.0 : host_.copy_call_s + 2 * host_.event_s;
+    }
+    return all;
+}
+
+Scored Scorer::together(std::vector<const Lane*> lanes, std::uint64_t bytes) const {
+    std::stable_sort(lanes.begin(), lanes.end(),
+                     [](const Lane* a, const Lane* b) { return a->legs.size() < b->legs.size(); });
+    std::vector<const Stream*> streams;
+    for (auto const* lane : lanes) {
+        streams.push_back(&lane->load);
+    }
+    Scored scored;
+    auto const rates = load_->rates(streams, &scored.guessed);
+    auto const around = beside(lanes);
+    auto const size = static_cast<double>(bytes);
+    double all = 0;
+    for (auto const rate : rates) {
+        all += rate;
+    }
+    std::vector<double> parts;
+    for (auto const rate : rates) {
+        parts.push_back(size * rate / all);
+    }
+    // The cost of a lane is not straight in its bytes, and its chunk depends on them: solved for what it is near the
+    // parts of the round before.
+    std::vector<Timed> times(lanes.size());
+    std::vector<model::Finisher> ways(lanes.size());
+    for (int round = 0; round < 5; ++round) {
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            auto const part = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(parts[i]));
+            times[i] = timed(*lanes[i], rates[i], part, around[i]);
+            ways[i] = {times[i].seconds - static_cast<double>(part) * times[i].s_per_byte, times[i].s_per_byte};
+        }
+        parts = model::equal_finish(ways, size).bytes;
+        if (*std::min_element(parts.begin(), parts.end()) < 2 * granule) {
+            return {};
+        }
+    }
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        auto const time = timed(*lanes[i], rates[i], static_cast<std::uint64_t>(parts[i]), around[i]);
+        scored.seconds = std::max(scored.seconds, time.seconds);
+        scored.routes.push_back({parts[i] / size, lanes[i]->legs, time.chunking.chunk, time.chunking.buffers});
+        scored.loaded_gbs.push_back(rates[i] / giga);
+    }
+    return scored;
+}
+
+double Scorer::given(const std::vector<Lane>& lanes, const std::vector<Route>& routes, std::uint64_t bytes) const {
+    std::vector<const Lane*> all;
+    std::vector<const Stream*> streams;
+    for (auto const& lane : lanes) {
+        all.push_back(&lane);
+        streams.push_back(&lane.load);
+    }
+    auto const rates = load_->rates(streams);
+    auto const around = beside(all);
+    double longest = 0;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+        auto const part = std::max(1.0, routes[i].share * static_cast<double>(bytes));
+        auto const chunk = lanes[i].legs.size() > 1 ? std::max<std::uint64_t>(routes[i].chunk, 1) : 0;
+        auto const time = timed(lanes[i], rates[i], static_cast<std::uint64_t>(part), around[i], chunk);
+        longest = std::max(longest, time.seconds);
+    }
+    return longest;
+}
+
+}  // namespace peerlane::plan
