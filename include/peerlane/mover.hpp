@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <peerlane/driver.hpp>
 #include <peerlane/pages.hpp>
 #include <peerlane/plan.hpp>
 #include <peerlane/planner.hpp>
+#include <peerlane/profile.hpp>
 #include <peerlane/transfer.hpp>
 #include <peerlane/verdicts.hpp>
 
@@ -22,18 +25,47 @@ struct Ready {
     Profile profile{};  ///< of this machine; empty: nominal costs
 };
 
+struct MoverOptions {
+    /// Most that may be held between legs in the memory of each place (a NUMA node, a device), and in each captured
+    /// graph; at least 1 MiB. Where it is short, chunks shrink and more goes the direct way.
+    std::uint64_t staging_bytes = std::uint64_t{256} << 20;
+    /// Without a profile: copies of up to so many bytes into an idle stream go by a kernel of the side that issues
+    /// them, where its access is proven; that saves 1.4 us of 11 (two H200).
+    std::uint64_t small_kernel_bytes = std::uint64_t{256} << 10;
+    /// Shares of a split follow what its routes were seen to take.
+    bool adapt = true;
+};
+
 /// Carries out choices over a driver. Keeps streams, events and staging memory and uses them again in stream order.
-/// Safe to use from several threads. The driver must outlive it; the destructor waits for what was submitted.
+/// Safe to use from several threads. The driver must outlive it; the destructor waits for what was submitted. A device
+/// error ends the process's use of its devices: every call then throws it (Error, sticky), with the likely cause.
 class Mover {
   public:
-    Mover(Driver& driver, Ready ready);
+    Mover(Driver& driver, Ready ready, const MoverOptions& options = {});
     Mover(Mover&&) noexcept;
     Mover& operator=(Mover&&) noexcept;
     ~Mover();
 
-    /// Like a copy call of the runtime: returns at once, the stream continues when the bytes are there. Both addresses
-    /// must be known to the driver (std::invalid_argument otherwise). Throws Error when the driver refuses a call.
+    /// Like a copy call of the runtime: returns at once, the stream continues when the bytes are there. Memory of every
+    /// kind; pageable host memory is read or written by a thread of the mover, in order of the stream: leave it alone
+    /// until the copy is done. Throws std::invalid_argument for bytes outside known memory and where no way is proven,
+    /// Error when the driver refuses a call. In a stream that is being captured the copy is recorded, with staging
+    /// memory that the graph owns (for the mover's life where the driver cannot tell when a graph goes); what cannot be
+    /// recorded is refused, Error 900, and the capture goes on.
     void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream);
+    /// Copies from and to this range need not ask the driver where it lies, 0.5 us a copy. Until unregistered (by its
+    /// first address) it must not be freed. std::invalid_argument for memory that is not known or registered already.
+    void register_buffer(const void* base, std::uint64_t bytes);
+    void unregister_buffer(const void* base);
+    /// Throws the first failure of submitted work not told yet: Error with pair and leg. Never waits. What goes by one
+    /// call into the caller's own stream fails where that stream is waited for.
+    void check();
+    /// Waits for all that was submitted through this mover, then checks.
+    void synchronize();
+    /// Routes that were dropped between copies and why: route-slow, route-failed.
+    [[nodiscard]] std::vector<Finding> findings() const;
+    /// Held now in the memory of this place for copies of several legs; graphs not counted.
+    [[nodiscard]] std::uint64_t staging_held(Place place) const;
     /// Lists of blocks (pages.hpp), stream-ordered like a copy; host arrays may be used again when the call returns.
     /// One kernel moves a list, by the side whose access is proven; large segments go by copy engine; where nothing is
     /// mapped both sides work on pinned buffers between them. Throws std::invalid_argument, with the first bad index,

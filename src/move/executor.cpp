@@ -5,27 +5,51 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <peerlane/error.hpp>
+#include <peerlane/units.hpp>
 
 #include "kernels/copy.hpp"
 #include "kernels/kernel.hpp"
 
 namespace peerlane::move {
+
+/// One route of a copy under way.
+struct Executor::Active {
+    const Route* route = nullptr;
+    Lane* lane = nullptr;  ///< none: its one leg goes into the caller's stream
+    std::size_t number = 0;
+    Location to{}, from{};
+    std::uint64_t bytes = 0;
+    std::vector<std::uint64_t> chunks{};
+    std::size_t next = 0;
+    std::uint64_t offset = 0;
+    [[nodiscard]] bool single() const { return route->legs.size() == 1; }
+};
+
 namespace {
 
-constexpr std::uint64_t part_granule =
-    4096;  ///< parts of a split begin at multiples, so that kernels keep wide accesses
+constexpr std::uint64_t bytes_a_cta = 64 * KiB;
+/// Of a route beside others: fewer chunks than this make no pipeline.
+constexpr std::uint64_t least_chunks = 8;
 
-/// Bytes of each route: shares rounded to the granule, the first route takes what is left.
-std::vector<std::uint64_t> parts_of(const Choice& choice) {
-    std::vector<std::uint64_t> parts(choice.routes.size(), 0);
-    auto left = choice.bytes;
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-        auto const wanted = static_cast<std::uint64_t>(choice.routes[i].share * static_cast<double>(choice.bytes));
-        parts[i] = std::min(wanted / part_granule * part_granule, left);
-        left -= parts[i];
+/// Most chunks of each pipeline, so that all of them together submit about `most_chunks`.
+std::uint64_t chunks_each(const std::vector<Route>& routes) {
+    auto const pipelines =
+        std::count_if(routes.begin(), routes.end(), [](const Route& r) { return r.legs.size() > 1; });
+    return std::max(least_chunks, most_chunks / static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(pipelines, 1)));
+}
+
+std::vector<double> shares_of(const std::vector<Route>& routes) {
+    std::vector<double> shares;
+    for (auto const& route : routes) {
+        shares.push_back(route.share);
     }
-    parts[0] = left;
-    return parts;
+    return shares;
+}
+
+/// What the driver does by itself, staging where it must.
+Leg drivers_own(Place from, Place to) {
+    return {from, to, Engine::copy, from.is_device() ? from : to};
 }
 
 }  // namespace
@@ -58,116 +82,244 @@ void Executor::check(const Choice& choice, Place from, Place to) {
     }
 }
 
-void Executor::prepare(const Choice& choice) {
+void Executor::prepare(const Choice& choice, Resources& resources) {
     for (auto const& route : choice.routes) {
         for (auto const& leg : route.legs) {
-            resources_.map(leg);
+            resources.map(leg);
         }
+    }
+    std::vector<Lane*> taken;  // all at once, as the copy will need them
+    for (auto const& route : choice.routes) {
         if (route.legs.size() > 1 || choice.routes.size() > 1) {
-            resources_.reserve(route);
+            taken.push_back(resources.take(route));
+        }
+    }
+    for (auto* const lane : taken) {
+        if (lane != nullptr) {
+            Resources::cancel(*lane);
         }
     }
 }
 
-void Executor::issue(const Leg& leg, StreamView stream, Location to, Location from, std::uint64_t bytes) {
+void issue(Driver& driver, const Leg& leg, StreamView stream, Address to, Address from, std::uint64_t bytes,
+           bool captured) {
     if (leg.engine == Engine::kernel) {
-        CopyArguments const arguments{to.address, from.address, bytes, 16};
-        driver_.launch(stream, copy_kernel, &arguments);
+        CopyArguments const arguments{to, from, bytes, 16};
+        auto const ctas = std::clamp<std::uint64_t>((bytes + bytes_a_cta - 1) / bytes_a_cta, 1, most_copy_ctas);
+        driver.launch(stream, copy_kernel, &arguments, {static_cast<unsigned>(ctas), 512});
         return;
     }
     // The call that finds out from the addresses can be captured, but refuses memory of a pool that was not granted:
     // the other names the devices.
-    auto const peers = to.place.is_device() && from.place.is_device() && to.place != from.place;
-    auto const api = peers && !driver_.capturing(stream) ? CopyApi::peer : CopyApi::automatic;
-    driver_.copy(stream, {to, from, bytes, api});
+    auto const peers = leg.to.is_device() && leg.from.is_device() && leg.to != leg.from;
+    driver.copy(stream,
+                {{leg.to, to}, {leg.from, from}, bytes, peers && !captured ? CopyApi::peer : CopyApi::automatic});
 }
 
-void Executor::single_leg(const Leg& leg, const Part& part, StreamView stream) {
+void Executor::single_leg(const Leg& leg, Location to, Location from, std::uint64_t bytes, StreamView stream,
+                          Resources& resources, bool captured) {
+    resources.map(leg);
     if (stream.device == leg.issuer.index) {
-        issue(leg, stream, part.to, part.from, part.bytes);
+        issue(driver_, leg, stream, to.address, from.address, bytes, captured);
         return;
     }
-    auto& lane = resources_.take({1.0, {leg}, 0, 0});
-    auto& entry = resources_.entry(stream.device);
-    auto const inner = lane.streams[0].view();
+    auto& lane = *resources.take({1.0, {leg}, 0, 0});  // one leg needs no buffer
+    auto& entry = resources.entry(stream.device);
     driver_.record(entry.view(), stream);
-    driver_.wait(inner, entry.view());
-    issue(leg, inner, part.to, part.from, part.bytes);
-    driver_.record(lane.last[0].view(), inner);
-    driver_.wait(stream, lane.last[0].view());
+    resources.begin(lane, entry.view());
+    try {
+        issue(driver_, leg, lane.streams[0].view(), to.address, from.address, bytes, captured);
+    } catch (...) {
+        resources.abandon(lane, stream);
+        throw;
+    }
+    resources.end(lane, stream);
 }
 
-void Executor::pipeline(const Route& route, Lane& lane, const Part& part) {
-    auto const chunks = (part.bytes + route.chunk - 1) / route.chunk;
-    for (std::uint64_t c = 0; c < chunks; ++c) {
-        auto const offset = c * route.chunk;
-        auto const bytes = std::min(route.chunk, part.bytes - offset);
-        auto const b = static_cast<std::size_t>(c % static_cast<std::uint64_t>(lane.buffers));
-        for (std::size_t i = 0; i < route.legs.size(); ++i) {
-            auto const stream = lane.streams[i].view();
-            auto const first = i == 0;
-            auto const final = i + 1 == route.legs.size();
-            if (!first) {
-                driver_.wait(stream, lane.filled[i - 1][b].view());
-            }
-            if (!final) {  // of the round before, or of the copy that had the lane before
-                driver_.wait(stream, lane.drained[i][b].view());
-            }
-            auto const slot = [&](std::size_t ring) { return lane.rings[ring].location(b * lane.chunk); };
-            auto const to = final ? Location{part.to.place, part.to.address + offset} : slot(i);
-            auto const from = first ? Location{part.from.place, part.from.address + offset} : slot(i - 1);
-            issue(route.legs[i], stream, to, from, bytes);
-            if (!final) {
-                driver_.record(lane.filled[i][b].view(), stream);
-            }
-            if (!first) {
-                driver_.record(lane.drained[i - 1][b].view(), stream);
-            }
-        }
-    }
-    for (std::size_t i = 0; i < route.legs.size(); ++i) {
-        driver_.record(lane.last[i].view(), lane.streams[i].view());
-    }
-}
-
-void Executor::submit(const Choice& choice, Location to, Location from, StreamView stream) {
-    for (auto const& route : choice.routes) {
-        for (auto const& leg : route.legs) {
-            resources_.map(leg);
-        }
-    }
-    auto const parts = parts_of(choice);
-    if (choice.routes.size() == 1 && choice.routes[0].legs.size() == 1) {
-        single_leg(choice.routes[0].legs[0], {to, from, choice.bytes}, stream);
-        return;
-    }
-    auto& entry = resources_.entry(stream.device);
-    driver_.record(entry.view(), stream);
-    std::uint64_t offset = 0;
-    std::vector<EventView> ends;
-    for (std::size_t r = 0; r < choice.routes.size(); ++r) {
-        auto const& route = choice.routes[r];
-        if (parts[r] == 0) {
+std::vector<Executor::Active> Executor::borrow(const std::vector<Route>& routes, std::uint64_t bytes, StreamView stream,
+                                               Resources& resources, bool captured) {
+    auto const wanted = parts_of(shares_of(routes), bytes);
+    auto const most = chunks_each(routes);
+    std::vector<Active> active;
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+        auto const& route = routes[i];
+        if (wanted[i] == 0) {
             continue;
         }
-        auto& lane = resources_.take(route);
-        for (auto const& leg_stream : lane.streams) {
-            driver_.wait(leg_stream.view(), entry.view());
+        for (auto const& leg : route.legs) {
+            resources.map(leg);
         }
-        Part const part{{to.place, to.address + offset}, {from.place, from.address + offset}, parts[r]};
-        if (route.legs.size() == 1) {
-            issue(route.legs[0], lane.streams[0].view(), part.to, part.from, part.bytes);
-            driver_.record(lane.last[0].view(), lane.streams[0].view());
-        } else {
-            pipeline(route, lane, part);
+        Active one;
+        one.route = &route;
+        one.number = i;
+        if (route.legs.size() > 1) {
+            auto shape = route;
+            auto const even = (wanted[i] / most + granule - 1) / granule * granule;
+            shape.chunk = std::max(std::min(shape.chunk, (wanted[i] + granule - 1) / granule * granule), even);
+            if (captured) {
+                shape.buffers = static_cast<int>(chunk_sizes(wanted[i], shape.chunk, most).size()) + 1;
+            }
+            one.lane = resources.take(shape);
+            if (one.lane == nullptr) {
+                continue;
+            }
+        } else if (route.legs[0].issuer.index != stream.device) {
+            one.lane = resources.take(route);
         }
-        for (auto const& last : lane.last) {
-            ends.push_back(last.view());
-        }
-        offset += parts[r];
+        active.push_back(one);
     }
-    for (auto const end : ends) {
-        driver_.wait(stream, end);
+    return active;
+}
+
+void Executor::share_out(std::vector<Active>& active, std::uint64_t bytes, Location to, Location from) {
+    std::vector<double> shares;
+    for (auto const& one : active) {
+        shares.push_back(one.route->share);
+    }
+    auto parts = parts_of(shares, bytes);
+    // Short buffers make short chunks: what would take too many of them goes the way that needs none.
+    auto const single =
+        std::find_if(active.begin(), active.end(), [](const Active& one) { return one.single(); }) - active.begin();
+    if (static_cast<std::size_t>(single) < active.size()) {
+        for (std::size_t i = 0; i < active.size(); ++i) {
+            auto const room = active[i].single() ? parts[i] : most_chunks * active[i].lane->chunk;
+            auto const excess = parts[i] - std::min(parts[i], room);
+            parts[i] -= excess;
+            parts[static_cast<std::size_t>(single)] += excess;
+        }
+    }
+    std::uint64_t offset = 0;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+        active[i].to = {to.place, to.address + offset};
+        active[i].from = {from.place, from.address + offset};
+        active[i].bytes = parts[i];
+        offset += parts[i];
+    }
+}
+
+bool Executor::step(Active& pipe, bool captured) {
+    if (pipe.next == pipe.chunks.size()) {
+        return false;
+    }
+    auto& lane = *pipe.lane;
+    auto const& legs = pipe.route->legs;
+    auto const buffers = static_cast<std::size_t>(lane.buffers);
+    auto const b = pipe.next % buffers;
+    auto const bytes = pipe.chunks[pipe.next];
+    for (std::size_t i = 0; i < legs.size(); ++i) {
+        auto const stream = lane.streams[i].view();
+        auto const first = i == 0;
+        auto const final = i + 1 == legs.size();
+        if (!first) {
+            driver_.wait(stream, lane.filled[i - 1][b].view());
+        }
+        if (!final && pipe.next >= buffers) {
+            driver_.wait(stream, lane.drained[i][b].view());
+        }
+        auto const slot = [&](std::size_t ring) { return lane.rings[ring]->address() + b * lane.chunk; };
+        issue(driver_, legs[i], stream, final ? pipe.to.address + pipe.offset : slot(i),
+              first ? pipe.from.address + pipe.offset : slot(i - 1), bytes, captured);
+        if (!final) {
+            driver_.record(lane.filled[i][b].view(), stream);
+        }
+        if (!first && pipe.next + buffers < pipe.chunks.size()) {
+            driver_.record(lane.drained[i - 1][b].view(), stream);
+        }
+    }
+    pipe.offset += bytes;
+    ++pipe.next;
+    return true;
+}
+
+void Executor::submit_pipelines(std::vector<Active>& active, bool captured) {
+    for (auto more = true; more;) {
+        more = false;
+        for (auto& one : active) {
+            more = (!one.single() && step(one, captured)) || more;
+        }
+    }
+}
+
+void Executor::submit(const std::vector<Route>& routes, std::uint64_t bytes, Location to, Location from,
+                      StreamView stream, Resources& resources, const Submission& how) {
+    if (routes.size() == 1 && routes[0].legs.size() == 1 && how.clocks.empty()) {
+        single_leg(routes[0].legs[0], to, from, bytes, stream, resources, how.captured);
+        return;
+    }
+    auto active = borrow(routes, bytes, stream, resources, how.captured);
+    auto const wanted = parts_of(shares_of(routes), bytes);
+    auto const carrying = wanted.size() - static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), 0U));
+    if (active.empty() || (how.captured && active.size() < carrying)) {
+        for (auto const& one : active) {
+            if (one.lane != nullptr) {
+                Resources::cancel(*one.lane);
+            }
+        }
+        if (how.captured) {
+            throw Error({code::capture_unsupported, "copy", -1, -1,
+                         fmt::format("recording {} from {} to {} takes more staging memory than the mover may hold: "
+                                     "copy outside the capture, or let it hold more; the capture goes on",
+                                     size_text(bytes), to_string(from.place), to_string(to.place))});
+        }
+        single_leg(drivers_own(from.place, to.place), to, from, bytes, stream, resources, false);
+        return;
+    }
+    share_out(active, bytes, to, from);
+    auto& entry = resources.entry(stream.device);
+    driver_.record(entry.view(), stream);
+    auto const stream_of = [&](const Active& one) {
+        return one.lane == nullptr ? stream : one.lane->streams.back().view();
+    };
+    auto const clock = [&](const Active& one, EventView RouteClock::*which) {
+        if (one.number < how.clocks.size()) {
+            driver_.record(how.clocks[one.number].*which, stream_of(one));
+        }
+    };
+    auto const start = [&](const Active& one) {
+        if (one.lane != nullptr) {
+            resources.begin(*one.lane, entry.view());
+        }
+        clock(one, &RouteClock::start);
+    };
+    try {
+        std::vector<Active*> longest_first;
+        for (auto& one : active) {
+            longest_first.push_back(&one);
+        }
+        std::stable_sort(longest_first.begin(), longest_first.end(),
+                         [](const Active* a, const Active* b) { return a->bytes > b->bytes; });
+        for (auto const* one : longest_first) {
+            if (one->single()) {
+                start(*one);
+                issue(driver_, one->route->legs[0], stream_of(*one), one->to.address, one->from.address, one->bytes,
+                      how.captured);
+                clock(*one, &RouteClock::end);
+            }
+        }
+        for (auto* one : longest_first) {
+            if (!one->single()) {
+                start(*one);
+                one->chunks = chunk_sizes(one->bytes, one->lane->chunk, chunks_each(routes));
+            }
+        }
+        submit_pipelines(active, how.captured);
+        for (auto const& one : active) {
+            if (!one.single()) {
+                clock(one, &RouteClock::end);
+            }
+        }
+    } catch (...) {
+        for (auto const& one : active) {
+            if (one.lane != nullptr) {
+                resources.abandon(*one.lane, stream);
+            }
+        }
+        throw;
+    }
+    for (auto const& one : active) {
+        if (one.lane != nullptr) {
+            resources.end(*one.lane, stream);
+        }
     }
 }
 

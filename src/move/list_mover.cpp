@@ -35,7 +35,7 @@ unsigned ctas_for(std::uint64_t bytes, const ListOptions& options) {
 }
 
 ListMover::ListMover(Driver& driver, const Ready& ready, Resources& resources)
-    : driver_(driver), ready_(ready), resources_(resources), uploads_(driver) {}
+    : driver_(driver), ready_(ready), resources_(&resources), uploads_(driver) {}
 
 ListMover::Found ListMover::find(const void* at, const char* side) const {
     auto const found = driver_.provenance(address_of(at));
@@ -106,25 +106,7 @@ Way ListMover::way_of(Place from, Place to, std::uint64_t bytes, std::optional<i
 }
 
 void ListMover::map(int issuer, Address at) {
-    auto found = driver_.provenance(at);
-    auto const reaches = [&] {
-        return !found.place.is_device() || found.place.index == issuer || found.kind == MemoryKind::managed ||
-               std::count(found.kernel_access.begin(), found.kernel_access.end(), issuer) != 0;
-    };
-    if (reaches()) {
-        return;
-    }
-    resources_.map({gpu(issuer), found.place, Engine::kernel, gpu(issuer)});
-    if (found.kind == MemoryKind::virtual_memory) {
-        (void)driver_.grant(at, issuer, Access::read_write);
-    } else if (found.pool) {
-        (void)driver_.grant(*found.pool, issuer, Access::read_write);
-    }
-    found = driver_.provenance(at);
-    if (!reaches()) {
-        throw Error({code::illegal_address, "map", issuer, found.place.index,
-                     "kernels cannot reach this memory and it cannot be granted: allocate it otherwise"});
-    }
+    make_reachable(driver_, *resources_, issuer, at);
 }
 
 bool ListMover::reads_in_place(int issuer, const Numbers& list) {
@@ -195,14 +177,17 @@ void ListMover::on_issuer(const Way& way, StreamView stream, const Submit& submi
         submit(stream);
         return;
     }
-    auto& lane = resources_.take({1.0, {way.leg()}, 0, 0});
-    auto& entry = resources_.entry(stream.device);
-    auto const inner = lane.streams[0].view();
+    auto& lane = lane_for({1.0, {way.leg()}, 0, 0}, granule);
+    auto& entry = resources_->entry(stream.device);
     driver_.record(entry.view(), stream);
-    driver_.wait(inner, entry.view());
-    submit(inner);
-    driver_.record(lane.last[0].view(), inner);
-    driver_.wait(stream, lane.last[0].view());
+    resources_->begin(lane, entry.view());
+    try {
+        submit(lane.streams[0].view());
+    } catch (...) {
+        resources_->abandon(lane, stream);
+        throw;
+    }
+    resources_->end(lane, stream);
 }
 
 void ListMover::set_flag(const ListOptions& options, StreamView stream) {
@@ -234,7 +219,8 @@ void ListMover::page_list(const Way& way, const PagesArguments& common, const Nu
         return;
     }
     auto const route = staged_route(way, common.pages * common.page_bytes, common.page_bytes);
-    auto const pages_a_chunk = route.chunk / common.page_bytes;
+    auto& lane = lane_for(route, common.page_bytes);
+    auto const pages_a_chunk = lane.chunk / common.page_bytes;
     auto const none = Numbers{};
     // Gathering and scattering differ in which end the buffer stands for.
     auto const launch = [&](bool gathers, const Readable& lists, std::uint64_t chunk, StreamView on, Address buffer) {
@@ -264,7 +250,7 @@ void ListMover::page_list(const Way& way, const PagesArguments& common, const Nu
     };
     Readable gathered, scattered;
     auto const out = side(true, gathered), in = side(false, scattered);
-    through_host(resources_.take(route), stream, (common.pages + pages_a_chunk - 1) / pages_a_chunk, out, in);
+    through_host(lane, stream, (common.pages + pages_a_chunk - 1) / pages_a_chunk, out, in);
 }
 
 void ListMover::pages(const PageCopy& copy, StreamView stream, const ListOptions& options) {

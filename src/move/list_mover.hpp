@@ -60,6 +60,8 @@ class ListMover {
   public:
     ListMover(Driver& driver, const Ready& ready, Resources& resources);
 
+    /// From now on: a graph's own while a capture is recorded.
+    void use(Resources& resources) { resources_ = &resources; }
     void pages(const PageCopy& copy, StreamView stream, const ListOptions& options);
     void segments(const SegmentCopy& copy, StreamView stream, const ListOptions& options);
     void strided(const StridedCopy& copy, StreamView stream, const ListOptions& options);
@@ -109,8 +111,9 @@ class ListMover {
     void release(const Readable& lists, StreamView stream);
     /// Calls `submit` with a stream of the issuer that is ordered with the caller's.
     void on_issuer(const Way& way, StreamView stream, const Submit& submit);
+    [[nodiscard]] Lane& lane_for(const Route& route, std::uint64_t unit);
     void through_host(Lane& lane, StreamView stream, std::uint64_t chunks, const Side& source, const Side& target);
-    [[nodiscard]] Route staged_route(const Way& way, std::uint64_t bytes, std::uint64_t granule) const;
+    [[nodiscard]] Route staged_route(const Way& way, std::uint64_t bytes, std::uint64_t unit) const;
     static void check_numbers(const Numbers& numbers, std::uint64_t page_bytes, std::uint64_t pitch, std::uint64_t room,
                               const char* side);
     void map_ends(const Way& way, Address to, Address from);
@@ -127,7 +130,7 @@ class ListMover {
 
     Driver& driver_;
     const Ready& ready_;
-    Resources& resources_;
+    Resources* resources_;
     Uploads uploads_;
 };
 

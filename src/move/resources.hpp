@@ -1,73 +1,117 @@
 #pragma once
 /// Streams, events and staging memory that executions borrow and hand on in stream order. Nothing is given back before
-/// the mover goes.
+/// the mover goes. Not thread-safe but for `map`: the mover's lock is held.
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
-#include <mutex>
-#include <set>
-#include <utility>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include <peerlane/driver/owned.hpp>
+#include <peerlane/error.hpp>
 #include <peerlane/plan.hpp>
+
+#include "move/chunks.hpp"
+#include "move/staging.hpp"
 
 namespace peerlane::move {
 
 /// Everything one route of one copy uses at a time: a stream for each leg, a ring of buffers at each place between
-/// legs, and for each buffer the events "filled" and "drained". `last` is recorded behind the latest use on every
-/// stream.
+/// legs, and for each buffer the events "filled" and "drained". `last` is recorded behind the latest use.
 struct Lane {
     std::vector<Stream> streams{};              ///< one a leg, on the leg's issuer
-    std::vector<Allocation> rings{};            ///< one between two legs
+    std::vector<Ring*> rings{};                 ///< one between two legs, while taken
     std::vector<std::vector<Event>> filled{};   ///< [between][buffer], of the leg before
     std::vector<std::vector<Event>> drained{};  ///< [between][buffer], of the leg behind
-    std::vector<Event> last{};                  ///< one a stream
-    std::uint64_t chunk = 0;
+    Event last{};                               ///< on the last leg's stream, which comes after all others
+    std::uint64_t chunk = 0;                    ///< may be less than the route's, where memory is short
     int buffers = 0;
+    std::vector<Leg> legs{};  ///< of the latest use, to name what failed
+    bool in_use = false;
 };
+
+/// Work that failed after it was submitted.
+struct Failure {
+    Leg leg;
+    Error::Info error;
+};
+
+/// graph: what one capture records. Nothing is used twice, nothing is asked (a question would break the capture), and
+/// nothing is waited for at the end.
+enum class Life : std::uint8_t { mover, graph };
 
 class Resources {
   public:
-    explicit Resources(Driver& driver) : driver_(driver) {}
+    Resources(Driver& driver, std::uint64_t staging_bound, Life life = Life::mover);
     Resources(const Resources&) = delete;
     Resources& operator=(const Resources&) = delete;
     /// Waits for everything that was submitted; after a device error there is nothing to wait for.
     ~Resources();
 
-    /// Makes a lane for routes of this shape if there is none.
-    void reserve(const Route& route) { (void)lanes_of(route); }
-    /// A lane that fits the route: one that is idle, else a new one while there are fewer than `most_lanes` of that
-    /// shape, else the next in turn, still at work: whoever takes it waits for `drained` and for its streams' order,
-    /// not on the host.
-    Lane& take(const Route& route);
+    /// A lane for a route, with its rings: one that is idle, else a new one while there are fewer than `most_lanes` of
+    /// that shape, else the next in turn, still at work: its streams' order is waited for, not the host. Chunks are
+    /// multiples of `unit` or the route's own. nullptr when no staging memory can be had.
+    [[nodiscard]] Lane* take(const Route& route, std::uint64_t unit = granule);
+    /// The lane's work comes after `entry`, and after what read its rings before.
+    void begin(Lane& lane, EventView entry);
+    /// All of the lane's work is submitted. What follows in `stream` comes after it.
+    void end(Lane& lane, StreamView stream);
+    /// Given back unused.
+    static void cancel(Lane& lane);
+    /// After a failure in between: as `end`, as far as it goes.
+    void abandon(Lane& lane, StreamView stream) noexcept;
+    [[nodiscard]] bool used() const { return !lanes_.empty() || !entries_.empty(); }
     /// The event that orders a caller's stream before a lane. One a device, recorded anew each time.
     Event& entry(int device);
     /// Enables what the leg's issuer touches, once. Throws Error when a kernel leg cannot be mapped; a copy leg then
-    /// goes by driver staging, which `direct` false tells.
-    void map(const Leg& leg);
+    /// goes by driver staging.
+    void map(const Leg& leg) { map(leg.issuer.index, leg.from, leg.to, leg.engine == Engine::kernel); }
+    /// Safe from several threads.
+    void map(int issuer, Place a, Place b, bool must);
+
+    /// Asks all streams what became of their work; never waits. Failures are kept until taken.
+    void look();
+    /// Waits for all lanes.
+    void drain();
+    [[nodiscard]] bool take_failure(Failure& failure);
+    void note(const Leg& leg, const Error& error);
+    [[nodiscard]] Staging& staging() { return staging_; }
 
   private:
-    static constexpr std::size_t most_lanes = 2;
-    struct Shape {
-        std::vector<std::pair<Place, Place>> legs;  ///< issuer, place behind the leg
-        std::uint64_t chunk = 0;
-        int buffers = 0;
-        friend auto operator<=>(const Shape&, const Shape&) = default;
-    };
+    static constexpr std::size_t most_lanes = 3;
     struct Lanes {
         std::deque<Lane> lanes{};  ///< lanes stay where they are: executions hold references
         std::size_t next = 0;
     };
-    Lane make(const Route& route);
-    Lanes& lanes_of(const Route& route);
-    [[nodiscard]] bool idle(const Lane& lane);
+    [[nodiscard]] Lane make(const Route& route);
+    Lane& lane_of(const Route& route);
+    void add_buffers(Lane& lane, const Route& route);
+    [[nodiscard]] bool idle(Lane& lane);
+    /// Failures of the call that are not sticky are noted, with the leg.
+    void of_each_stream(const std::function<void(StreamView)>& call);
+
+    [[nodiscard]] Ring* ring_for(Place place, std::uint64_t chunk, int buffers, std::uint64_t unit);
 
     Driver& driver_;
-    std::map<Shape, Lanes> lanes_;
+    Life life_;
+    std::uint64_t bound_;
+    Staging staging_;
+    std::deque<Ring> graph_rings_;
+    std::uint64_t graph_bytes_ = 0;
+    std::map<std::vector<int>, Lanes> lanes_;  ///< by the issuers of the legs
     std::map<int, Event> entries_;
-    std::set<std::pair<int, int>> mapped_;
+    enum class Mapped : std::uint8_t { unknown, yes, no };
+    std::size_t devices_;
+    std::unique_ptr<std::atomic<Mapped>[]> mapped_;  ///< [accessor * devices + owner]
+    std::deque<Failure> failures_;
 };
+
+/// Makes memory at `at` reachable for kernels of the issuer, and for calls that find out from the address: access is
+/// enabled, pool and virtual memory granted. Throws Error 700's code where that is refused.
+void make_reachable(Driver& driver, Resources& resources, int issuer, Address at);
 
 }  // namespace peerlane::move

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <peerlane/error.hpp>
 #include <peerlane/units.hpp>
 
 #include "kernels/kernel.hpp"
@@ -27,11 +28,11 @@ std::uint64_t bytes_of(const std::vector<Segment>& segments) {
 
 }  // namespace
 
-Route ListMover::staged_route(const Way& way, std::uint64_t bytes, std::uint64_t granule) const {
+Route ListMover::staged_route(const Way& way, std::uint64_t bytes, std::uint64_t unit) const {
     auto const nodes = ready_.machine.devices[static_cast<std::size_t>(way.from.index)].numa;
     auto const middle = nodes ? host(*nodes) : host();
     auto chunk = std::min(staged_chunk, std::max(bytes / 8, 256 * KiB));
-    chunk = std::max(chunk / granule, std::uint64_t{1}) * granule;
+    chunk = std::max(chunk / unit, std::uint64_t{1}) * unit;
     return {1.0,
             {{way.from, middle, Engine::kernel, way.from}, {middle, way.to, Engine::kernel, way.to}},
             chunk,
@@ -40,29 +41,42 @@ Route ListMover::staged_route(const Way& way, std::uint64_t bytes, std::uint64_t
 
 void ListMover::through_host(Lane& lane, StreamView stream, std::uint64_t chunks, const Side& source,
                              const Side& target) {
-    auto& entry = resources_.entry(stream.device);
+    auto& entry = resources_->entry(stream.device);
     auto const out = lane.streams[0].view(), in = lane.streams[1].view();
     driver_.record(entry.view(), stream);
-    driver_.wait(out, entry.view());
-    driver_.wait(in, entry.view());
-    source.begin(out);
-    target.begin(in);
-    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
-        auto const b = static_cast<std::size_t>(chunk % static_cast<std::uint64_t>(lane.buffers));
-        auto const buffer = lane.rings[0].address() + b * lane.chunk;
-        driver_.wait(out, lane.drained[0][b].view());
-        source.chunk(chunk, out, buffer);
-        driver_.record(lane.filled[0][b].view(), out);
-        driver_.wait(in, lane.filled[0][b].view());
-        target.chunk(chunk, in, buffer);
-        driver_.record(lane.drained[0][b].view(), in);
+    resources_->begin(lane, entry.view());
+    try {
+        source.begin(out);
+        target.begin(in);
+        for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+            auto const b = static_cast<std::size_t>(chunk % static_cast<std::uint64_t>(lane.buffers));
+            auto const buffer = lane.rings[0]->address() + b * lane.chunk;
+            if (chunk >= static_cast<std::uint64_t>(lane.buffers)) {
+                driver_.wait(out, lane.drained[0][b].view());
+            }
+            source.chunk(chunk, out, buffer);
+            driver_.record(lane.filled[0][b].view(), out);
+            driver_.wait(in, lane.filled[0][b].view());
+            target.chunk(chunk, in, buffer);
+            driver_.record(lane.drained[0][b].view(), in);
+        }
+        source.end(out);
+        target.end(in);
+    } catch (...) {
+        resources_->abandon(lane, stream);
+        throw;
     }
-    source.end(out);
-    target.end(in);
-    for (std::size_t side = 0; side < 2; ++side) {
-        driver_.record(lane.last[side].view(), lane.streams[side].view());
-        driver_.wait(stream, lane.last[side].view());
+    resources_->end(lane, stream);
+}
+
+Lane& ListMover::lane_for(const Route& route, std::uint64_t unit) {
+    auto* const lane = resources_->take(route, unit);
+    if (lane == nullptr) {
+        throw Error({code::out_of_memory, "list", route.legs.front().issuer.index, -1,
+                     fmt::format("no pinned memory for the list's way through {}: free some",
+                                 to_string(route.legs.front().to))});
     }
+    return *lane;
 }
 
 /// Three arrays in one slot: where to, where from, how many bytes.
@@ -126,9 +140,9 @@ void ListMover::segment_list(const Way& way, const std::vector<Segment>& segment
 
 void ListMover::stage(const Way& way, const std::vector<Segment>& segments, StreamView stream,
                       const ListOptions& options) {
-    auto const route = staged_route(way, bytes_of(segments), piece_bytes);
-    auto const slots = static_cast<std::uint64_t>(route.buffers);
-    // Where the ring lies is known only once it is taken: places in it are told as offsets first.
+    auto& lane = lane_for(staged_route(way, bytes_of(segments), piece_bytes), 4 * piece_bytes);
+    auto const slots = static_cast<std::uint64_t>(lane.buffers);
+    auto const room = lane.chunk - 2 * piece_bytes;  // one piece with its phase always fits
     struct Part {
         std::uint64_t first = 0, count = 0;
     };
@@ -139,7 +153,7 @@ void ListMover::stage(const Way& way, const std::vector<Segment>& segments, Stre
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         auto const phase = static_cast<std::uint64_t>(pieces[i].from) % 16;  // wide reads of the source
         auto place = (at + 15) / 16 * 16 + phase;
-        if (place + pieces[i].bytes > route.chunk && chunks.back().count > 0) {
+        if (place + pieces[i].bytes > room && chunks.back().count > 0) {
             chunks.push_back({i, 0});
             place = phase;
         }
@@ -147,19 +161,16 @@ void ListMover::stage(const Way& way, const std::vector<Segment>& segments, Stre
         at = place + pieces[i].bytes;
         ++chunks.back().count;
     }
-    auto roomy = route;
-    roomy.chunk += 2 * piece_bytes;  // one piece with its phase always fits
-    auto& lane = resources_.take(roomy);
     std::vector<Segment> out, in;
     for (std::size_t c = 0; c < chunks.size(); ++c) {
-        auto const buffer = lane.rings[0].address() + c % slots * lane.chunk;
+        auto const buffer = lane.rings[0]->address() + c % slots * lane.chunk;
         for (auto i = chunks[c].first; i < chunks[c].first + chunks[c].count; ++i) {
             out.push_back({buffer + offsets[i], pieces[i].from, pieces[i].bytes});
             in.push_back({pieces[i].to, buffer + offsets[i], pieces[i].bytes});
         }
     }
     Uploads::Slot *gathers = nullptr, *scatters = nullptr;
-    auto const ctas = ctas_for(route.chunk, options);
+    auto const ctas = ctas_for(lane.chunk, options);
     auto const side = [&](Uploads::Slot*& lists, const std::vector<Segment>& moved) {
         return Side{[&](StreamView on) { lists = &upload(moved, on); },
                     [&](std::uint64_t chunk, StreamView on, Address) {
@@ -224,7 +235,7 @@ void ListMover::segments(const SegmentCopy& copy, StreamView stream, const ListO
                 fmt::format("copy_segments: lists on {} but {} has to move: give them in host memory",
                             to_string(lists.place), way.staged ? "the host" : to_string(gpu(way.issuer))));
         }
-        resources_.map(way.leg());
+        resources_->map(way.leg());
         SegmentsArguments const arguments{address_of(copy.dst), address_of(copy.src), address_of(copy.bytes),
                                           copy.count, copy.most_bytes};
         LaunchShape const shape{std::max(options.max_ctas, 1U), 512};

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -35,6 +36,15 @@ struct Provenance {
     std::vector<int> kernel_access{};  ///< devices whose kernels (in the primary context) may touch it now, ascending
 };
 
+/// The part of a provenance that costs no question to the devices.
+struct Whereabouts {
+    MemoryKind kind = MemoryKind::pageable;
+    Place place = host();
+    Address base = Address::null;  ///< of the allocation
+    std::uint64_t bytes = 0;       ///< of the allocation; 0 for an address that the driver does not know
+    ContextId context{};
+};
+
 /// Sizes and contents of memory. Every function throws Error (device named) when the driver fails and
 /// std::invalid_argument when a precondition is broken.
 class MemoryOfDriver {
@@ -49,6 +59,11 @@ class MemoryOfDriver {
     virtual void unregister_host(Address base) = 0;
     /// Kind pageable with bytes 0 for an address the driver does not know. Never throws for an address.
     [[nodiscard]] virtual Provenance provenance(Address address) const = 0;
+    /// As `provenance`, for callers who ask at every copy.
+    [[nodiscard]] virtual Whereabouts whereabouts(Address address) const {
+        auto const found = provenance(address);
+        return {found.kind, found.place, found.base, found.bytes, found.context};
+    }
     [[nodiscard]] virtual std::uint64_t free_bytes(int device) const = 0;
 
     [[nodiscard]] virtual PoolId create_pool(int device) = 0;
@@ -58,6 +73,15 @@ class MemoryOfDriver {
     /// Host memory of any kind, by the calling thread, at once.
     virtual void write_host(Address to, const void* from, std::uint64_t bytes) = 0;
     virtual void read_host(Address from, void* to, std::uint64_t bytes) const = 0;
+    /// Between host memory of any kinds that do not overlap, by the calling thread, at once.
+    virtual void copy_host(Address to, Address from, std::uint64_t bytes) {
+        std::vector<unsigned char> some(std::min<std::uint64_t>(bytes, 1U << 20));
+        for (std::uint64_t done = 0; done < bytes; done += some.size()) {
+            auto const part = std::min<std::uint64_t>(some.size(), bytes - done);
+            read_host(from + done, some.data(), part);
+            write_host(to + done, some.data(), part);
+        }
+    }
     virtual void fill_host(Address to, std::uint64_t bytes, Pattern pattern) = 0;
     [[nodiscard]] virtual CheckOutcome check_host(Address at, std::uint64_t bytes, Pattern expected,
                                                   Pattern poison) const = 0;

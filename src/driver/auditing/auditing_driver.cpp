@@ -104,6 +104,7 @@ class Watched final : public AuditingDriver {
         observer_.registered(base, false);
     }
     Provenance provenance(Address address) const override { return inner_.provenance(address); }
+    Whereabouts whereabouts(Address address) const override { return inner_.whereabouts(address); }
     std::uint64_t free_bytes(int device) const override { return inner_.free_bytes(device); }
     PoolId create_pool(int device) override { return inner_.create_pool(device); }
     PoolId default_pool(int device) const override { return inner_.default_pool(device); }
@@ -253,6 +254,9 @@ class Watched final : public AuditingDriver {
             observer_.end_capture(std::nullopt);
             throw;
         }
+    }
+    bool keep_with_graph(StreamView stream, std::shared_ptr<void> what) override {
+        return inner_.keep_with_graph(stream, std::move(what));
     }
     bool capturing(StreamView stream) const override { return inner_.capturing(stream); }
     void launch_graph(GraphId graph, StreamView stream) override {

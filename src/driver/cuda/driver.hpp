@@ -23,11 +23,15 @@
 
 namespace peerlane::cuda {
 
+/// What graphs kept and gave up. They tell on a thread of the runtime that may not call it: a later call destroys.
+class GivenUp;
+std::shared_ptr<GivenUp> make_given_up();
+
 class CudaDriver final : public Driver {
   public:
     /// At least one device must be there.
     explicit CudaDriver(int devices);
-    ~CudaDriver() override = default;
+    ~CudaDriver() override;
 
     [[nodiscard]] bool simulated() const override { return false; }
     [[nodiscard]] const Machine& machine() const override { return machine_; }
@@ -48,12 +52,14 @@ class CudaDriver final : public Driver {
     void register_host(Address base, std::uint64_t bytes) override;
     void unregister_host(Address base) override;
     [[nodiscard]] Provenance provenance(Address address) const override;
+    [[nodiscard]] Whereabouts whereabouts(Address address) const override;
     [[nodiscard]] std::uint64_t free_bytes(int device) const override;
     [[nodiscard]] PoolId create_pool(int device) override;
     [[nodiscard]] PoolId default_pool(int device) const override;
     void destroy_pool(PoolId pool) override;
     void write_host(Address to, const void* from, std::uint64_t bytes) override;
     void read_host(Address from, void* to, std::uint64_t bytes) const override;
+    void copy_host(Address to, Address from, std::uint64_t bytes) override;
     void fill_host(Address to, std::uint64_t bytes, Pattern pattern) override;
     [[nodiscard]] CheckOutcome check_host(Address at, std::uint64_t bytes, Pattern expected,
                                           Pattern poison) const override;
@@ -78,6 +84,7 @@ class CudaDriver final : public Driver {
     void begin_capture(StreamView stream) override;
     [[nodiscard]] GraphId end_capture(StreamView stream) override;
     [[nodiscard]] bool capturing(StreamView stream) const override;
+    bool keep_with_graph(StreamView stream, std::shared_ptr<void> what) override;
     void launch_graph(GraphId graph, StreamView stream) override;
     void destroy_graph(GraphId graph) override;
     void write_value(StreamView stream, Address at, std::uint32_t value) override;
@@ -130,6 +137,7 @@ class CudaDriver final : public Driver {
     mutable std::deque<std::atomic<CUcontext>> primaries_;
     mutable Ledger ledger_;
     std::atomic<bool> batch_works_ = true;
+    std::shared_ptr<GivenUp> given_up_ = make_given_up();  ///< by graphs that are gone
 };
 
 /// `legacy` and `per_thread` have the runtime's own numbers, and 0 is the runtime's default stream.

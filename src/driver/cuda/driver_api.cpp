@@ -62,6 +62,7 @@ DriverApi look_up() {
     find(api.context_disable_peer, "cuCtxDisablePeerAccess");
     find(api.thread_exchange_capture_mode, "cuThreadExchangeStreamCaptureMode");
     find(api.stream_get_context, "cuStreamGetCtx");
+    find(api.stream_is_capturing, "cuStreamIsCapturing");
     find(api.stream_write_value_32, "cuStreamWriteValue32");
     find(api.stream_wait_value_32, "cuStreamWaitValue32");
     find(api.copy_peer_async, "cuMemcpyPeerAsync");

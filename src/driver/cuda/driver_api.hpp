@@ -21,6 +21,7 @@ struct DriverApi {
     CUresult (*context_disable_peer)(CUcontext) = nullptr;
     CUresult (*thread_exchange_capture_mode)(CUstreamCaptureMode*) = nullptr;
     CUresult (*stream_get_context)(CUstream, CUcontext*) = nullptr;
+    CUresult (*stream_is_capturing)(CUstream, CUstreamCaptureStatus*) = nullptr;
     CUresult (*stream_write_value_32)(CUstream, CUdeviceptr, unsigned, unsigned) = nullptr;
     CUresult (*stream_wait_value_32)(CUstream, CUdeviceptr, unsigned, unsigned) = nullptr;
     CUresult (*copy_peer_async)(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, std::size_t, CUstream) = nullptr;

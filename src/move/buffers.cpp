@@ -1,0 +1,78 @@
+#include "move/buffers.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace peerlane::move {
+
+End Buffers::ask(Address at, std::uint64_t bytes, const char* side) const {
+    auto const found = driver_.whereabouts(at);
+    End end{found.place, found.kind, false, bytes};
+    if (found.bytes == 0 && !driver_.simulated()) {  // malloc's, or the stack: nobody can tell where it ends
+        end.place = host();
+        end.kind = MemoryKind::pageable;
+        return end;
+    }
+    if (found.bytes == 0 || at - found.base > found.bytes || bytes > found.bytes - (at - found.base)) {
+        throw std::invalid_argument(
+            fmt::format("copy: {} bytes at the {} are not inside memory that the driver knows", bytes, side));
+    }
+    end.room = found.bytes - (at - found.base);
+    end.open_to_kernels = (found.kind == MemoryKind::plain && found.context == ContextId{}) ||
+                          found.kind == MemoryKind::managed || found.kind == MemoryKind::pinned ||
+                          found.kind == MemoryKind::registered;
+    return end;
+}
+
+void Buffers::add(Address base, std::uint64_t bytes) {
+    if (bytes == 0) {
+        throw std::invalid_argument("register_buffer: 0 bytes");
+    }
+    auto end = ask(base, bytes, "buffer");
+    end.room = bytes;
+    std::unique_lock const lock(mutex_);
+    auto const after = std::upper_bound(ranges_.begin(), ranges_.end(), base,
+                                        [](Address at, const Range& range) { return at < range.base; });
+    if ((after != ranges_.end() && after->base - base < bytes) ||
+        (after != ranges_.begin() && base - std::prev(after)->base < std::prev(after)->bytes)) {
+        throw std::invalid_argument("register_buffer: part of it is registered already");
+    }
+    ranges_.insert(after, {base, bytes, end});
+}
+
+void Buffers::remove(Address base) {
+    std::unique_lock const lock(mutex_);
+    auto const found =
+        std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& range) { return range.base == base; });
+    if (found == ranges_.end()) {
+        throw std::invalid_argument("unregister_buffer: no registered buffer begins there");
+    }
+    ranges_.erase(found);
+}
+
+End Buffers::find(Address at, std::uint64_t bytes, const char* side) const {
+    {
+        std::shared_lock const lock(mutex_);
+        auto const after = std::upper_bound(ranges_.begin(), ranges_.end(), at,
+                                            [](Address wanted, const Range& range) { return wanted < range.base; });
+        if (after != ranges_.begin()) {
+            auto const& range = *std::prev(after);
+            auto const offset = at - range.base;
+            if (offset < range.bytes) {
+                if (bytes > range.bytes - offset) {
+                    throw std::invalid_argument(
+                        fmt::format("copy: {} bytes at the {} reach beyond their registered buffer", bytes, side));
+                }
+                auto end = range.end;
+                end.room = range.bytes - offset;
+                return end;
+            }
+        }
+    }
+    return ask(at, bytes, side);
+}
+
+}  // namespace peerlane::move

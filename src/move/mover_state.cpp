@@ -1,0 +1,406 @@
+#include "move/mover_state.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <peerlane/error.hpp>
+#include <peerlane/units.hpp>
+
+namespace peerlane {
+namespace {
+
+/// Going to another stream and back: two events more each way.
+constexpr double hop_s = 8e-6;
+/// A copy call that comes sooner than this behind the last one into the same stream finds it at work: nobody can have
+/// waited for it in between (a wait takes more than 2 us, and a small copy 10).
+constexpr double close_s = 3e-6;
+
+struct LatestCall {
+    StreamView stream{-1, 0};
+    double end_s = 0;
+};
+thread_local LatestCall latest_call;
+
+std::uint64_t packed(const Leg& leg) {
+    auto const place = [](Place p) {
+        return static_cast<std::uint64_t>(p.is_host() ? 0x800 | (p.index + 1) : p.index);
+    };
+    return (place(leg.from) << 24) | (place(leg.to) << 12) | (static_cast<std::uint64_t>(leg.issuer.index) << 1) |
+           (leg.engine == Engine::kernel ? 1U : 0U) | (std::uint64_t{1} << 63);
+}
+
+Leg unpacked(std::uint64_t word) {
+    auto const place = [](std::uint64_t p) {
+        auto const index = static_cast<int>(p & 0x7ffU);
+        return (p & 0x800U) != 0 ? host(index - 1) : gpu(index);
+    };
+    return {place((word >> 24) & 0xfffU), place((word >> 12) & 0xfffU),
+            (word & 1U) != 0 ? Engine::kernel : Engine::copy, gpu(static_cast<int>((word >> 1) & 0x7ffU))};
+}
+
+std::string pair_words(const Leg& leg) {
+    return fmt::format("{} > {}", to_string(leg.from), to_string(leg.to));
+}
+
+bool between_devices(Place a, Place b) {
+    return a.is_device() && b.is_device() && a != b;
+}
+
+}  // namespace
+
+Mover::State::State(Driver& d, Ready r, const MoverOptions& o)
+    : driver(d),
+      ready(std::move(r)),
+      options(o),
+      resources(d, o.staging_bytes),
+      executor(d),
+      lists(d, ready, resources),
+      pageable(d),
+      buffers(d),
+      decisions(ready.machine, [this](Place from, Place to, std::uint64_t bytes) { return decide(from, to, bytes); }),
+      latest_(static_cast<std::size_t>(d.device_count())) {}
+
+Choice Mover::State::choose(Place from, Place to, std::uint64_t bytes) const {
+    PlanOptions plan;
+    plan.verdicts = &ready.verdicts;
+    plan.trust_claimed = ready.trust_claimed;
+    plan.staging_bytes = std::max(options.staging_bytes, move::Staging::least_bound);
+    return peerlane::choose(ready.machine, from, to, bytes, plan);
+}
+
+bool Mover::State::allowed(const Leg& leg) const {
+    if (!between_devices(leg.from, leg.to)) {
+        return true;
+    }
+    auto const pushed = leg.issuer == leg.from;
+    auto const accessor = leg.issuer.index;
+    auto const owner = pushed ? leg.to.index : leg.from.index;
+    if (ready.trust_claimed) {
+        auto const* const pair = ready.machine.pair(accessor, owner);
+        return pair == nullptr || pair->claim.value_or(true);
+    }
+    auto const check =
+        leg.engine == Engine::copy ? (pushed ? Check::push : Check::pull) : (pushed ? Check::store : Check::load);
+    auto const* const verdict = ready.verdicts.pair(accessor, owner);
+    return verdict != nullptr && (*verdict)[check].result == Result::ok;
+}
+
+std::optional<double> Mover::State::measured_s(const Leg& leg, std::uint64_t bytes) const {
+    auto const* const found = ready.profile.leg(leg);
+    if (found == nullptr || found->curve.points.empty()) {
+        return std::nullopt;
+    }
+    auto const& points = found->curve.points;
+    auto const above = std::find_if(points.begin(), points.end(), [&](auto const& p) { return p.bytes >= bytes; });
+    if (above == points.begin() || above == points.end()) {
+        return above == points.end()
+                   ? points.back().seconds * static_cast<double>(bytes) / static_cast<double>(points.back().bytes)
+                   : points.front().seconds;
+    }
+    auto const& below = *std::prev(above);
+    auto const part = static_cast<double>(bytes - below.bytes) / static_cast<double>(above->bytes - below.bytes);
+    return below.seconds + part * (above->seconds - below.seconds);
+}
+
+std::optional<move::Decision::Side> Mover::State::side_of(const Choice& choice, Place from, Place to,
+                                                          Place issuer) const {
+    Leg const by_copy{from, to, Engine::copy, issuer}, by_kernel{from, to, Engine::kernel, issuer};
+    auto const& best = choice.routes.front().legs.front();
+    if (!between_devices(from, to)) {
+        return issuer == best.issuer ? std::optional(move::Decision::Side{best, {}}) : std::nullopt;
+    }
+    auto const copy_s = measured_s(by_copy, choice.bytes), kernel_s = measured_s(by_kernel, choice.bytes);
+    auto const best_s = measured_s(best, choice.bytes);
+    auto const near = [&](std::optional<double> seconds) { return !seconds || !best_s || *seconds <= *best_s + hop_s; };
+    move::Decision::Side side;
+    if (allowed(by_copy) && near(copy_s)) {
+        side.behind = by_copy;
+    } else if (allowed(by_kernel) && near(kernel_s)) {
+        side.behind = by_kernel;
+    }
+    auto const sooner = copy_s && kernel_s ? *kernel_s < *copy_s : choice.bytes <= options.small_kernel_bytes;
+    if (allowed(by_kernel) && sooner) {
+        side.idle = by_kernel;
+    }
+    return side.behind ? std::optional(side) : std::nullopt;
+}
+
+std::unique_ptr<move::Decision> Mover::State::decide(Place from, Place to, std::uint64_t bytes) const {
+    auto decision = std::make_unique<move::Decision>();
+    decision->choice = choose(from, to, bytes);
+    auto const& routes = decision->choice.routes;
+    if (routes.empty()) {
+        auto const& why = decision->choice.why;
+        throw std::invalid_argument(fmt::format("copy: {} from {} to {}", why.empty() ? "no way" : why.front(),
+                                                to_string(from), to_string(to)));
+    }
+    decision->single = routes.size() == 1 && routes[0].legs.size() == 1;
+    if (!decision->single) {
+        decision->adaptation = std::make_unique<move::Adaptation>(routes);
+        return decision;
+    }
+    decision->leg = routes[0].legs[0];
+    if (from.is_device()) {
+        decision->from_side = side_of(decision->choice, from, to, from);
+    }
+    if (to.is_device()) {
+        decision->to_side = side_of(decision->choice, from, to, to);
+    }
+    Leg const other{from, to, Engine::copy, decision->leg.issuer};
+    if (decision->leg.engine == Engine::kernel && allowed(other) && bytes <= options.small_kernel_bytes) {
+        decision->leg = other;  // in another stream it comes behind an event anyway
+    }
+    return decision;
+}
+
+void Mover::State::remember(const Leg& leg) noexcept {
+    latest_[static_cast<std::size_t>(leg.issuer.index)].store(packed(leg), std::memory_order_relaxed);
+}
+
+template <class Call>
+void Mover::State::told(Call&& call) {
+    try {
+        call();
+    } catch (const Error& error) {
+        if (error.info().sticky) {
+            throw_device_error(error);
+        }
+        throw;
+    }
+}
+
+bool Mover::State::behind_other_work(StreamView stream) const {
+    return latest_call.stream == stream && driver.now() - latest_call.end_s < close_s;
+}
+
+void Mover::State::copy(Location to, Location from, const move::End& target, const move::End& source,
+                        std::uint64_t bytes, StreamView stream) {
+    auto& decision = decisions.find(from.place, to.place, bytes);
+    auto const on_pageable = target.kind == MemoryKind::pageable || source.kind == MemoryKind::pageable;
+    told([&] {
+        if (driver.capturing(stream)) {
+            if (on_pageable) {
+                throw Error({code::capture_unsupported, "copy", -1, -1,
+                             "pageable host memory cannot be copied by a graph: pin or register it; the capture goes "
+                             "on"});
+            }
+            auto const& routes = decision.choice.routes;
+            auto const direct =
+                std::find_if(routes.begin(), routes.end(), [](const Route& r) { return r.legs.size() == 1; });
+            auto route = direct != routes.end() ? *direct : routes.front();
+            route.share = 1.0;
+            record({route}, to, from, bytes, stream);
+        } else if (on_pageable) {
+            copy_pageable(decision, to, from, bytes, stream);
+        } else if (decision.single) {
+            copy_single(decision, to, from, target.open_to_kernels && source.open_to_kernels, bytes, stream);
+        } else {
+            copy_split(decision, to, from, bytes, stream);
+        }
+    });
+}
+
+void Mover::State::copy_single(const move::Decision& decision, Location to, Location from, bool kernels_reach,
+                               std::uint64_t bytes, StreamView stream) {
+    auto const* leg = &decision.leg;
+    auto const& side = from.place == gpu(stream.device) ? decision.from_side
+                       : to.place == gpu(stream.device) ? decision.to_side
+                                                        : std::nullopt;
+    auto told_call = false;
+    if (side) {
+        leg = &*side->behind;
+        if (side->idle && kernels_reach) {
+            leg = behind_other_work(stream) ? leg : &*side->idle;
+            told_call = true;
+        }
+    }
+    if (leg->engine == Engine::kernel && !kernels_reach) {
+        std::lock_guard const lock(mutex);
+        move::make_reachable(driver, resources, leg->issuer.index, to.address);
+        move::make_reachable(driver, resources, leg->issuer.index, from.address);
+    }
+    remember(*leg);
+    if (leg->issuer.index == stream.device) {
+        executor.single_leg(*leg, to, from, bytes, stream, resources, false);
+    } else {
+        std::lock_guard const lock(mutex);
+        executor.single_leg(*leg, to, from, bytes, stream, resources, false);
+    }
+    if (told_call) {
+        latest_call = {stream, driver.now()};
+    }
+}
+
+void Mover::State::copy_split(move::Decision& decision, Location to, Location from, std::uint64_t bytes,
+                              StreamView stream) {
+    std::lock_guard const lock(mutex);
+    move::Submission how;
+    auto& adaptation = *decision.adaptation;
+    if (options.adapt && adaptation.routes().size() > 1) {
+        if (auto finding = adaptation.look(driver, from.place, to.place, decision.choice.bytes)) {
+            findings.push_back(std::move(*finding));
+        }
+        how.clocks = adaptation.clocks(driver);
+    }
+    for (auto const& route : adaptation.routes()) {
+        for (auto const& leg : route.legs) {
+            if (leg.engine == Engine::kernel) {
+                if (leg.to == to.place) {
+                    move::make_reachable(driver, resources, leg.issuer.index, to.address);
+                }
+                if (leg.from == from.place) {
+                    move::make_reachable(driver, resources, leg.issuer.index, from.address);
+                }
+            }
+        }
+        remember(route.legs.back());
+    }
+    executor.submit(adaptation.routes(), bytes, to, from, stream, resources, how);
+}
+
+Place Mover::State::staging_near(int device) const {
+    auto const numa = ready.machine.devices[static_cast<std::size_t>(device)].numa;
+    return numa ? host(*numa) : host();
+}
+
+void Mover::State::copy_pageable(const move::Decision& decision, Location to, Location from, std::uint64_t bytes,
+                                 StreamView stream) {
+    auto const device = to.place.is_device() ? to.place.index : from.place.index;
+    Leg const leg{from.place, to.place, Engine::copy, gpu(device)};
+    std::lock_guard const lock(mutex);
+    remember(leg);
+    if (!pageable.copy(to, from, bytes, stream, staging_near(device), resources)) {
+        static_cast<void>(decision);
+        executor.single_leg(leg, to, from, bytes, stream, resources, false);
+    }
+}
+
+void Mover::State::record(std::vector<Route> routes, Location to, Location from, std::uint64_t bytes,
+                          StreamView stream) {
+    std::lock_guard const lock(mutex);
+    for (auto const& route : routes) {
+        for (auto const& leg : route.legs) {
+            if (leg.to == to.place) {
+                move::make_reachable(driver, resources, leg.issuer.index, to.address);
+            }
+            if (leg.from == from.place) {
+                move::make_reachable(driver, resources, leg.issuer.index, from.address);
+            }
+        }
+    }
+    auto const own = graph_resources();
+    try {
+        executor.submit(routes, bytes, to, from, stream, *own, {true, {}});
+    } catch (...) {
+        graphs.push_back(own);  // some of it may be recorded
+        throw;
+    }
+    keep(own, stream);
+}
+
+std::shared_ptr<move::Resources> Mover::State::graph_resources() const {
+    return std::make_shared<move::Resources>(driver, std::max(options.staging_bytes, move::Staging::least_bound),
+                                             move::Life::graph);
+}
+
+void Mover::State::keep(const std::shared_ptr<move::Resources>& own, StreamView stream) {
+    if (own->used() && !driver.keep_with_graph(stream, own)) {
+        graphs.push_back(own);
+    }
+}
+
+void Mover::State::carry_out(const Choice& choice, Location to, Location from, StreamView stream) {
+    told([&] {
+        if (driver.capturing(stream)) {
+            record(choice.routes, to, from, choice.bytes, stream);
+            return;
+        }
+        std::lock_guard const lock(mutex);
+        for (auto const& route : choice.routes) {
+            remember(route.legs.back());
+        }
+        executor.submit(choice.routes, choice.bytes, to, from, stream, resources);
+    });
+}
+
+void Mover::State::throw_failure(const move::Failure& failure) {
+    auto const& leg = failure.leg;
+    auto dropped = false;
+    decisions.for_each([&](move::Decision& decision) {
+        dropped = (decision.adaptation && decision.adaptation->drop(leg)) || dropped;
+    });
+    if (dropped) {
+        findings.push_back({"route-failed",
+                            Finding::Severity::error,
+                            {{leg.issuer.index, leg.issuer == leg.from && leg.to.is_device() ? leg.to.index
+                                                : leg.from.is_device()                       ? leg.from.index
+                                                                                             : leg.issuer.index}},
+                            {fmt::format("{}: code {}, {}", describe(leg), failure.error.code, failure.error.cure)},
+                            "routes over this leg are left out until the next mover; see peerlane doctor"});
+    }
+    auto info = failure.error;
+    info.call = fmt::format("copy {} ({})", pair_words(leg), describe(leg));
+    throw Error(std::move(info));
+}
+
+void Mover::State::throw_device_error(const Error& error) const {
+    std::string latest;
+    for (auto const& word : latest_) {
+        if (auto const packed_leg = word.load(std::memory_order_relaxed); packed_leg != 0) {
+            auto const leg = unpacked(packed_leg);
+            latest += fmt::format("{}{} ({})", latest.empty() ? "" : ", ", pair_words(leg), describe(leg));
+        }
+    }
+    auto info = error.info();
+    info.cure = fmt::format(
+        "a device error: it ends this process's use of its devices, and says nothing of whose memory it was. {}. "
+        "Latest copies of this mover by device: {}. Likely cause: {}",
+        info.cure.empty() ? "Start a new process" : info.cure, latest.empty() ? "none" : latest,
+        info.code == code::illegal_address
+            ? "a kernel, of this process, touched memory that is freed, out of range or not mapped for its device"
+            : "see dmesg for the driver's own line (NVRM)");
+    throw Error(std::move(info));
+}
+
+void Mover::State::check() {
+    told([&] {
+        std::lock_guard const lock(mutex);
+        if (auto const code = driver.last_error(); code != 0) {
+            throw Error({code, "check", -1, -1, "", true});
+        }
+        resources.look();
+        move::Failure failure;
+        if (resources.take_failure(failure)) {
+            throw_failure(failure);
+        }
+    });
+}
+
+void Mover::State::synchronize() {
+    told([&] {
+        {
+            std::lock_guard const lock(mutex);
+            resources.drain();
+        }
+        pageable.drain();
+        for (int device = 0; device < driver.device_count(); ++device) {
+            auto const word = latest_[static_cast<std::size_t>(device)].load(std::memory_order_relaxed);
+            if (word == 0) {
+                continue;
+            }
+            try {
+                driver.synchronize_device(device);
+            } catch (const Error& error) {
+                if (error.info().sticky) {
+                    throw;
+                }
+                std::lock_guard const lock(mutex);
+                resources.note(unpacked(word), error);
+            }
+        }
+    });
+    check();
+}
+
+}  // namespace peerlane

@@ -1,0 +1,88 @@
+#pragma once
+/// What a mover is made of.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <peerlane/mover.hpp>
+
+#include "move/buffers.hpp"
+#include "move/decisions.hpp"
+#include "move/executor.hpp"
+#include "move/list_mover.hpp"
+#include "move/pageable.hpp"
+
+namespace peerlane {
+
+struct Mover::State {
+    State(Driver& driver, Ready ready, const MoverOptions& options);
+
+    void copy(Location to, Location from, const move::End& target, const move::End& source, std::uint64_t bytes,
+              StreamView stream);
+    void carry_out(const Choice& choice, Location to, Location from, StreamView stream);
+    [[nodiscard]] Choice choose(Place from, Place to, std::uint64_t bytes) const;
+    void check();
+    void synchronize();
+    /// Under the lock, with staging of its own where the stream is being captured.
+    template <class Call>
+    void with_lists(StreamView stream, Call&& call) {
+        std::lock_guard const lock(mutex);
+        if (!driver.capturing(stream)) {
+            call(lists);
+            return;
+        }
+        auto const own = graph_resources();
+        lists.use(*own);
+        try {
+            call(lists);
+        } catch (...) {
+            lists.use(resources);
+            graphs.push_back(own);  // some of it may be recorded
+            throw;
+        }
+        lists.use(resources);
+        keep(own, stream);
+    }
+    [[nodiscard]] std::shared_ptr<move::Resources> graph_resources() const;
+    void keep(const std::shared_ptr<move::Resources>& own, StreamView stream);
+
+    Driver& driver;
+    Ready ready;
+    MoverOptions options;
+    mutable std::mutex mutex;  ///< lanes are handed out and submitted to by one thread at a time
+    move::Resources resources;
+    move::Executor executor;
+    move::ListMover lists;
+    move::Pageable pageable;
+    move::Buffers buffers;
+    move::Decisions decisions;
+    std::vector<std::shared_ptr<void>> graphs{};  ///< that the driver does not keep
+    std::vector<Finding> findings{};
+
+  private:
+    [[nodiscard]] std::unique_ptr<move::Decision> decide(Place from, Place to, std::uint64_t bytes) const;
+    [[nodiscard]] std::optional<move::Decision::Side> side_of(const Choice& choice, Place from, Place to,
+                                                              Place issuer) const;
+    [[nodiscard]] bool allowed(const Leg& leg) const;
+    [[nodiscard]] std::optional<double> measured_s(const Leg& leg, std::uint64_t bytes) const;
+    [[nodiscard]] bool behind_other_work(StreamView stream) const;
+    void copy_single(const move::Decision& decision, Location to, Location from, bool kernels_reach,
+                     std::uint64_t bytes, StreamView stream);
+    void copy_split(move::Decision& decision, Location to, Location from, std::uint64_t bytes, StreamView stream);
+    void copy_pageable(const move::Decision& decision, Location to, Location from, std::uint64_t bytes,
+                       StreamView stream);
+    void record(std::vector<Route> routes, Location to, Location from, std::uint64_t bytes, StreamView stream);
+    [[nodiscard]] Place staging_near(int device) const;
+    void remember(const Leg& leg) noexcept;
+    [[noreturn]] void throw_failure(const move::Failure& failure);
+    /// A sticky error with what this mover did last.
+    [[noreturn]] void throw_device_error(const Error& error) const;
+    template <class Call>
+    void told(Call&& call);
+
+    std::vector<std::atomic<std::uint64_t>> latest_;  ///< [device]: leg of its latest copy, packed; 0: none
+};
+
+}  // namespace peerlane
