@@ -1,5 +1,5 @@
 #pragma once
-/// How many bytes each route of a choice carries, and in which pieces. Values in, values out.
+/// How many bytes each route of a choice carries, and what fits into a ring. Values in, values out.
 
 #include <cstdint>
 #include <vector>
@@ -16,10 +16,6 @@ inline constexpr std::uint64_t most_chunks = 64;
 /// Bytes of each route, in the order of the routes: shares in relation to their sum, rounded down to the granule. What
 /// is left goes to the route with the largest share. The sum is `bytes`.
 std::vector<std::uint64_t> parts_of(const std::vector<double>& shares, std::uint64_t bytes);
-
-/// Sizes of the chunks of one part, none larger than `chunk`. They grow at the start and shrink at the end, so that the
-/// pipeline is full early and empty early, as long as that takes at most `most` chunks.
-std::vector<std::uint64_t> chunk_sizes(std::uint64_t bytes, std::uint64_t chunk, std::uint64_t most = most_chunks);
 
 /// Chunk and number of buffers that fit into a ring: the same chunk with fewer buffers (at least two) if that helps,
 /// then smaller chunks, multiples of `unit`.

@@ -10,6 +10,7 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/kernel.hpp"
+#include "model/pipeline.hpp"
 
 namespace peerlane::move {
 
@@ -28,7 +29,6 @@ struct Executor::Active {
 
 namespace {
 
-constexpr std::uint64_t bytes_a_cta = 64 * KiB;
 /// Of a route beside others: fewer chunks than this make no pipeline.
 constexpr std::uint64_t least_chunks = 8;
 
@@ -105,8 +105,7 @@ void issue(Driver& driver, const Leg& leg, StreamView stream, Address to, Addres
            bool captured) {
     if (leg.engine == Engine::kernel) {
         CopyArguments const arguments{to, from, bytes, 16};
-        auto const ctas = std::clamp<std::uint64_t>((bytes + bytes_a_cta - 1) / bytes_a_cta, 1, most_copy_ctas);
-        driver.launch(stream, copy_kernel, &arguments, {static_cast<unsigned>(ctas), 512});
+        driver.launch(stream, copy_kernel, &arguments, {copy_ctas(bytes), 512});
         return;
     }
     // The call that finds out from the addresses can be captured, but refuses memory of a pool that was not granted:
@@ -157,7 +156,7 @@ std::vector<Executor::Active> Executor::borrow(const std::vector<Route>& routes,
             auto const even = (wanted[i] / most + granule - 1) / granule * granule;
             shape.chunk = std::max(std::min(shape.chunk, (wanted[i] + granule - 1) / granule * granule), even);
             if (captured) {
-                shape.buffers = static_cast<int>(chunk_sizes(wanted[i], shape.chunk, most).size()) + 1;
+                shape.buffers = static_cast<int>(model::chunk_sizes(wanted[i], shape.chunk, most).size()) + 1;
             }
             one.lane = resources.take(shape);
             if (one.lane == nullptr) {
@@ -299,7 +298,7 @@ void Executor::submit(const std::vector<Route>& routes, std::uint64_t bytes, Loc
         for (auto* one : longest_first) {
             if (!one->single()) {
                 start(*one);
-                one->chunks = chunk_sizes(one->bytes, one->lane->chunk, chunks_each(routes));
+                one->chunks = model::chunk_sizes(one->bytes, one->lane->chunk, chunks_each(routes));
             }
         }
         submit_pipelines(active, how.captured);

@@ -15,10 +15,6 @@
 
 namespace peerlane::move {
 
-/// CTAs of a copy by kernel: 8 push 353 GB/s and 16 pull 359 between two H200, more than 32 gain at most 5 %; the rest
-/// is left to those who compute.
-inline constexpr unsigned most_copy_ctas = 32;
-
 /// Timing events of one route, on its last leg's issuer.
 struct RouteClock {
     EventView start, end;

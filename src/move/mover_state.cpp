@@ -53,6 +53,8 @@ Mover::State::State(Driver& d, Ready r, const MoverOptions& o)
     : driver(d),
       ready(std::move(r)),
       options(o),
+      planner(ready.machine, ready.verdicts, ready.profile,
+              {ready.trust_claimed, std::max(o.staging_bytes, move::Staging::least_bound) / 4, {}}),
       resources(d, o.staging_bytes),
       executor(d),
       lists(d, ready, resources),
@@ -62,11 +64,7 @@ Mover::State::State(Driver& d, Ready r, const MoverOptions& o)
       latest_(static_cast<std::size_t>(d.device_count())) {}
 
 Choice Mover::State::choose(Place from, Place to, std::uint64_t bytes) const {
-    PlanOptions plan;
-    plan.verdicts = &ready.verdicts;
-    plan.trust_claimed = ready.trust_claimed;
-    plan.staging_bytes = std::max(options.staging_bytes, move::Staging::least_bound);
-    return peerlane::choose(ready.machine, from, to, bytes, plan);
+    return planner.explain(from, to, bytes);
 }
 
 bool Mover::State::allowed(const Leg& leg) const {

@@ -51,6 +51,7 @@ struct Mover::State {
     Driver& driver;
     Ready ready;
     MoverOptions options;
+    Planner planner;
     mutable std::mutex mutex;  ///< lanes are handed out and submitted to by one thread at a time
     move::Resources resources;
     move::Executor executor;

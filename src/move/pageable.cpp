@@ -7,6 +7,7 @@
 #include <peerlane/error.hpp>
 #include <peerlane/units.hpp>
 
+#include "model/pipeline.hpp"
 #include "move/chunks.hpp"
 
 namespace peerlane::move {
@@ -92,7 +93,7 @@ bool Pageable::copy(Location to, Location from, std::uint64_t bytes, StreamView 
     job.ring = ring->address();
     job.slot_bytes = fitted.chunk;
     job.buffers = static_cast<std::size_t>(fitted.buffers);
-    job.chunks = chunk_sizes(bytes, fitted.chunk, std::max(most_chunks, bytes / fitted.chunk + 1));
+    job.chunks = model::chunk_sizes(bytes, fitted.chunk, std::max(most_chunks, bytes / fitted.chunk + 1));
     job.first = channel.chunks;
     auto const chunks = job.chunks;
     channel.chunks += static_cast<std::uint32_t>(chunks.size());

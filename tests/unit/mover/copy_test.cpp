@@ -1,0 +1,204 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include <peerlane/error.hpp>
+
+#include "unit/mover/rig.hpp"
+
+namespace peerlane {
+namespace {
+
+using namespace testing_mover;
+
+constexpr std::array every_kind{std::pair{gpu(0), MemoryKind::plain},          std::pair{gpu(0), MemoryKind::pool},
+                                std::pair{gpu(0), MemoryKind::virtual_memory}, std::pair{gpu(0), MemoryKind::managed},
+                                std::pair{gpu(1), MemoryKind::plain},          std::pair{gpu(1), MemoryKind::pool},
+                                std::pair{gpu(1), MemoryKind::virtual_memory}, std::pair{gpu(1), MemoryKind::managed},
+                                std::pair{host(0), MemoryKind::pinned},        std::pair{host(), MemoryKind::pinned},
+                                std::pair{host(), MemoryKind::registered},     std::pair{host(), MemoryKind::pageable}};
+
+TEST(Copy, BetweenMemoryOfEveryKindAtEverySizeFromStreamsOfBoth) {
+    Rig rig("h200-pair");
+    std::mt19937_64 random(3);
+    std::uint64_t key = 1;
+    for (auto const& [from, from_kind] : every_kind) {
+        for (auto const& [to, to_kind] : every_kind) {
+            if (from.is_host() && to.is_host()) {
+                continue;
+            }
+            for (auto const bytes : {std::uint64_t{1}, std::uint64_t{4097}, 3 * 1_MiB + 5, 40_MiB + 12}) {
+                SCOPED_TRACE(fmt::format("{} {} > {} {}, {} bytes", to_string(from), to_string(from_kind),
+                                         to_string(to), to_string(to_kind), bytes));
+                Bytes source(*rig.driver, from, bytes + 16, from_kind), target(*rig.driver, to, bytes + 16, to_kind);
+                source.fill({++key, 0});
+                target.fill({1000, 0});
+                Stream stream(*rig.driver, static_cast<int>(random() % 2));
+                auto const skip = random() % 16, put = random() % 16;
+                rig.mover->copy(target.pointer(put), source.pointer(skip), bytes, stream.view());
+                rig.driver->synchronize(stream.view());
+                ASSERT_EQ(target.look({key, skip}, put, bytes), CheckOutcome{});
+                ASSERT_EQ(target.look({1000, 0}, 0, put), CheckOutcome{}) << "bytes before it";
+                ASSERT_EQ(target.look({1000, put + bytes}, put + bytes, 16 - put), CheckOutcome{}) << "bytes behind it";
+            }
+        }
+    }
+    rig.mover->synchronize();
+    EXPECT_TRUE(rig.mover->findings().empty());
+}
+
+TEST(Copy, RegisteredBuffersAreFoundWithoutTheDriver) {
+    Rig rig("h200-pair");
+    Bytes source(*rig.driver, gpu(0), 1_MiB), target(*rig.driver, gpu(1), 1_MiB);
+    source.fill({4, 0});
+    Stream stream(*rig.driver, 0);
+    auto const call = [&] {
+        auto const start = rig.driver->now();
+        rig.mover->copy(target.pointer(4), source.pointer(4), 4096, stream.view());
+        auto const seconds = rig.driver->now() - start;
+        rig.driver->synchronize(stream.view());
+        return seconds;
+    };
+    call();  // maps
+    auto const foreign = call();
+    rig.mover->register_buffer(source.pointer(), source.bytes());
+    rig.mover->register_buffer(target.pointer(), target.bytes());
+    auto const registered = call();
+    EXPECT_NEAR(foreign - registered, 2 * 0.23e-6, 1e-9);  // two look-ups less (facts of the pair)
+    EXPECT_EQ(target.look({4, 4}, 4, 4096), CheckOutcome{});
+    EXPECT_THROW(rig.mover->register_buffer(source.pointer(4096), 1), std::invalid_argument);
+    EXPECT_THROW(rig.mover->copy(target.pointer(), source.pointer(1), 1_MiB, stream.view()), std::invalid_argument);
+    rig.mover->unregister_buffer(source.pointer());
+    EXPECT_THROW(rig.mover->unregister_buffer(source.pointer()), std::invalid_argument);
+    rig.mover->register_buffer(source.pointer(), source.bytes());
+}
+
+// Raw push 2.7 us and pull 2.7 us a call: behind other work by copy engine, on an idle stream by kernel.
+TEST(Copy, SmallCopiesGoTheWayThatStartsSoonest) {
+    Rig rig("h200-pair");
+    Bytes source(*rig.driver, gpu(0), 64_KiB), target(*rig.driver, gpu(1), 64_KiB);
+    Stream stream(*rig.driver, 0);
+    rig.mover->register_buffer(source.pointer(), source.bytes());
+    rig.mover->register_buffer(target.pointer(), target.bytes());
+    auto const waited = [&](auto&& work) {
+        auto const start = rig.driver->now();
+        work();
+        rig.driver->synchronize(stream.view());
+        return rig.driver->now() - start;
+    };
+    auto const ours = [&] { rig.mover->copy(target.pointer(), source.pointer(), 4096, stream.view()); };
+    auto const raw = [&] { rig.driver->copy(stream.view(), {target.at(), source.at(), 4096, CopyApi::peer}); };
+    auto const kernel = [&] {
+        CopyArguments const arguments{target.at().address, source.at().address, 4096, 16};
+        rig.driver->launch(stream.view(), copy_kernel, &arguments, {1, 512});
+    };
+    ours();
+    rig.driver->synchronize(stream.view());
+    EXPECT_LE(waited(ours), std::min(waited(raw), waited(kernel)) / 0.97);
+    constexpr int many = 200;
+    auto const in_a_row = [&](auto&& work) {
+        return waited([&] {
+            for (int i = 0; i < many; ++i) {
+                work();
+            }
+        });
+    };
+    EXPECT_LE(in_a_row(ours), in_a_row(raw) / 0.90);
+}
+
+TEST(Copy, AStreamsOrderHoldsAroundPageableMemory) {
+    Rig rig("h200-pair");
+    constexpr auto bytes = 20_MiB + 3;
+    Bytes before(*rig.driver, host(), bytes, MemoryKind::pageable),
+        after(*rig.driver, host(), bytes, MemoryKind::pageable);
+    Bytes there(*rig.driver, gpu(0), bytes), other(*rig.driver, gpu(1), bytes);
+    Stream stream(*rig.driver, 1);
+    before.fill({1, 0});
+    rig.mover->copy(there.pointer(), before.pointer(), bytes, stream.view());
+    rig.mover->copy(other.pointer(), there.pointer(), bytes, stream.view());
+    rig.mover->copy(after.pointer(), other.pointer(), bytes, stream.view());
+    rig.mover->copy(other.pointer(), before.pointer(), 4096, stream.view());
+    rig.driver->synchronize(stream.view());
+    EXPECT_EQ(after.look({1, 0}), CheckOutcome{});
+    EXPECT_EQ(other.look({1, 0}, 0, 4096), CheckOutcome{});
+}
+
+TEST(Copy, ManyThreadsAndStreamsAtOnce) {
+    Rig rig("v100-partial-mesh");
+    constexpr int threads = 4;
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t) {
+        workers.emplace_back([&, t] {
+            std::mt19937_64 random(static_cast<std::uint64_t>(t) + 1);
+            for (int round = 0; round < 6; ++round) {
+                auto const a = gpu(static_cast<int>(random() % 4));
+                auto b = gpu(static_cast<int>(random() % 4));
+                b = b == a ? host() : b;
+                auto const bytes = random() % (8_MiB) + 1;
+                auto const key = random() | 1;
+                auto const kind = b.is_device()       ? MemoryKind::plain
+                                  : random() % 2 == 0 ? MemoryKind::pageable
+                                                      : MemoryKind::pinned;
+                Bytes first(*rig.driver, a, bytes), middle(*rig.driver, b, bytes, kind), last(*rig.driver, a, bytes);
+                first.fill({key, 0});
+                Stream stream(*rig.driver, static_cast<int>(random() % 4));
+                rig.mover->copy(middle.pointer(), first.pointer(), bytes, stream.view());
+                rig.mover->copy(last.pointer(), middle.pointer(), bytes, stream.view());
+                rig.driver->synchronize(stream.view());
+                wrong += last.look({key, 0}) == CheckOutcome{} ? 0 : 1;
+            }
+        });
+    }
+    for (auto& worker : workers) {
+        worker.join();
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
+TEST(Copy, WhatFailsLaterIsToldWithPairAndLeg) {
+    Rig rig("dgx-1v", {"link:0:1=down@100us"});
+    Bytes source(*rig.driver, gpu(0), 256_MiB), target(*rig.driver, gpu(3), 256_MiB);
+    auto const choice = choice_of(256_MiB, {{1.0, {push(gpu(0), gpu(1)), push(gpu(1), gpu(3))}, 4_MiB, 4}});
+    Stream stream(*rig.driver, 0);
+    rig.mover->carry_out(choice, target.at(), source.at(), stream.view());
+    try {
+        rig.mover->synchronize();
+        FAIL() << "the link went down";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code::link_failed);
+        EXPECT_FALSE(error.info().sticky);
+        EXPECT_NE(error.info().call.find("gpu0 > gpu1"), std::string::npos) << error.what();
+    }
+    EXPECT_NO_THROW(rig.mover->check());
+}
+
+TEST(Copy, ADeviceErrorIsToldAsThatWithTheLatestCopies) {
+    Rig rig("h200-pair", {"push:0:1=error700"});
+    Bytes source(*rig.driver, gpu(0), 1_MiB), target(*rig.driver, gpu(1), 1_MiB);
+    Stream stream(*rig.driver, 0);
+    rig.mover->carry_out(choice_of(1_MiB, {{1.0, {push(gpu(0), gpu(1))}, 0, 0}}), target.at(), source.at(),
+                         stream.view());
+    EXPECT_THROW(rig.driver->synchronize(stream.view()), Error);
+    for (auto const& call : {std::function<void()>([&] { rig.mover->check(); }), std::function<void()>([&] {
+                                 rig.mover->copy(target.pointer(), source.pointer(), 1_MiB, stream.view());
+                             }),
+                             std::function<void()>([&] { rig.mover->synchronize(); })}) {
+        try {
+            call();
+            FAIL() << "the devices are gone";
+        } catch (const Error& error) {
+            EXPECT_TRUE(error.info().sticky);
+            EXPECT_EQ(error.code(), code::illegal_address);
+            EXPECT_NE(std::string(error.what()).find("gpu0 > gpu1"), std::string::npos) << error.what();
+            EXPECT_NE(std::string(error.what()).find("Likely cause"), std::string::npos) << error.what();
+        }
+    }
+}
+
+}  // namespace
+}  // namespace peerlane
