@@ -112,7 +112,7 @@ bool Bench::map(const Leg& leg) {
 void Bench::issue(const Leg& leg, StreamView stream, Location to, Location from, std::uint64_t bytes) {
     if (leg.engine == Engine::kernel) {
         CopyArguments const arguments{to.address, from.address, bytes, 16};
-        driver_.launch(stream, copy_kernel, &arguments);
+        driver_.launch(stream, copy_kernel, &arguments, {copy_ctas(bytes), 512});
         return;
     }
     auto const peers = to.place.is_device() && from.place.is_device() && to.place != from.place;

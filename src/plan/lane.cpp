@@ -54,6 +54,11 @@ Basis Lane::basis() const {
     return worst;
 }
 
+bool Lane::at_home() const {
+    auto const& leg = legs.front();
+    return legs.size() == 1 && leg.issuer == (leg.from.is_device() ? leg.from : leg.to);
+}
+
 double Lane::rate() const {
     auto rate = std::numeric_limits<double>::infinity();
     for (auto const& cost : costs) {

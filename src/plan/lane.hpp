@@ -22,6 +22,9 @@ struct Lane {
     Trust trust{};
     [[nodiscard]] bool usable() const { return trust.refusal.empty() && !costs.empty(); }
     [[nodiscard]] Basis basis() const;
+    /// One leg that goes into the caller's stream, which is taken to be one of the source, or of the destination when
+    /// the source is the host.
+    [[nodiscard]] bool at_home() const;
     /// Slowest leg alone, bytes/s.
     [[nodiscard]] double rate() const;
 };

@@ -20,6 +20,7 @@ constexpr double giga = 1e9;
 constexpr double root_port_duplex = 0.79, cable_duplex = 0.95;
 constexpr double memory_part = 0.8;        ///< of the nominal rate of a node's channels
 constexpr double interconnect_part = 0.7;  ///< between sockets
+constexpr double not_slowed = 0.97;        ///< part of what a leg reaches alone: the rest is noise
 constexpr double fabric_part = 0.83, pcie_part = 0.87;
 
 std::size_t at(int index) {
@@ -258,10 +259,16 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
         if (members.size() < 2 || members.size() != group.legs.size()) {
             continue;
         }
+        // Those that were slowed reach what they reached together, whichever of them is at work how much; who kept its
+        // rate limits nobody further.
         auto const limit = static_cast<int>(capacity.size());
-        capacity.push_back(static_cast<double>(members.size()));
+        capacity.push_back(0);
         for (std::size_t i = 0; i < members.size(); ++i) {
             auto const part = group.legs[i].alone_gbs > 0 ? group.legs[i].gbs / group.legs[i].alone_gbs : 1.0;
+            if (part >= not_slowed) {
+                continue;
+            }
+            capacity.back() += 1;
             for (auto const& one : used) {
                 if (one.use == members[i]) {
                     take(one.stream, limit, 1 / (std::max(part, 1e-3) * members[i]->rate));

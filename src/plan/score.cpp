@@ -37,12 +37,12 @@ Scorer::Timed Scorer::timed(const Lane& lane, double rate, std::uint64_t bytes, 
     auto const size = static_cast<double>(bytes);
     auto const legs = static_cast<double>(lane.legs.size());
     auto const slower = [&](const LegCost& cost) { return std::max(0.0, per_byte(rate) - per_byte(cost.rate)); };
-    // A lane of its own: the caller's stream joins its streams at the begin and at the end.
-    auto const joining = (1 + legs) * host_.event_s + handoff_s;
+    // Streams of its own, which the caller's stream joins at the begin and at the end.
+    auto const joining = (2 + legs) * host_.event_s + handoff_s;
     if (lane.legs.size() == 1) {
         auto const& cost = lane.costs.front();
         auto const more = slower(cost);
-        return {cost.once.seconds(size) + more * size + (beside.others ? joining + beside.issued_s : 0.0),
+        return {cost.once.seconds(size) + more * size + (lane.at_home() ? 0.0 : joining) + beside.issued_s,
                 std::max(cost.once.slope(size) + more, 1e-15),
                 {}};
     }
