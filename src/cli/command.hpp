@@ -63,6 +63,7 @@ struct Command {
 const std::vector<Command>& commands();
 
 Command topo_command();
+Command measure_command();
 Command copy_command();
 Command simulate_command();
 Command audit_command();

@@ -67,6 +67,12 @@ CacheKey key_of(const Target& target, const Globals& globals) {
                      visible == nullptr ? "all" : visible);
 }
 
+std::string cache_file(const Target& target, const CacheKey& key, const char* kind) {
+    return target.simulated || cache_folder().empty()
+               ? std::string()
+               : fmt::format("{}/{}-{}.json", cache_folder(), kind, fingerprint(key));
+}
+
 DoctorMemory::DoctorMemory(const Target& target, const DoctorAsked& asked, CacheKey key, RecordedRun self)
     : target_(target), asked_(asked), key_(std::move(key)), self_(std::move(self)) {
     if (!target.simulated && !state_folder().empty()) {
@@ -119,10 +125,7 @@ std::string DoctorMemory::cache_path() const {
     if (!asked_.cache.empty()) {
         return asked_.cache;
     }
-    if (target_.simulated || cache_folder().empty()) {
-        return {};
-    }
-    return fmt::format("{}/verdicts-{}.json", cache_folder(), fingerprint(key_));
+    return cache_file(target_, key_, "verdicts");
 }
 
 DoctorMemory::Kept DoctorMemory::kept(const std::vector<std::pair<int, int>>& pairs) {

@@ -17,6 +17,10 @@ namespace peerlane::cli {
 /// What the verdicts of this target depend on.
 CacheKey key_of(const Target& target, const Globals& globals);
 
+/// The file of this user's cache that holds the `kind` ("verdicts", "profile") of these devices; empty for a simulated
+/// machine, which remembers what files given to it say and nothing else, and where there is no cache.
+std::string cache_file(const Target& target, const CacheKey& key, const char* kind);
+
 /// A simulated machine remembers what files given to it say, and nothing else: equal commands print equal bytes.
 class DoctorMemory {
   public:

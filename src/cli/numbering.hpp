@@ -3,10 +3,12 @@
 /// the only place where one becomes the other.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <peerlane/machine.hpp>
 #include <peerlane/plan.hpp>
+#include <peerlane/profile.hpp>
 #include <peerlane/verdicts.hpp>
 
 namespace peerlane::cli {
@@ -27,6 +29,10 @@ class Numbering {
     [[nodiscard]] Place to_driver(Place place) const;
     [[nodiscard]] Choice to_driver(Choice choice) const;
     [[nodiscard]] Verdicts to_people(Verdicts verdicts) const;
+    [[nodiscard]] Verdicts to_driver(Verdicts verdicts) const;
+    [[nodiscard]] Profile to_people(Profile profile) const;
+    /// "gpu1" in a text, wherever it stands as a word.
+    [[nodiscard]] std::string to_people(const std::string& text) const;
     /// The machine that the driver sees, in its order.
     [[nodiscard]] Machine to_driver(const Machine& machine) const;
 

@@ -158,7 +158,8 @@ class Measuring {
         auto const device = ground_.devices.front();
         std::optional<int> peer;
         for (auto const& leg : legs_) {
-            if (!peer && leg.from == gpu(device) && leg.to.is_device() && leg.engine == Engine::copy) {
+            if (!peer && leg.issuer == gpu(device) && leg.from == leg.issuer && leg.to.is_device() &&
+                leg.engine == Engine::copy) {
                 peer = leg.to.index;
             }
         }

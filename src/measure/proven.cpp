@@ -44,7 +44,9 @@ std::vector<T> spread_over(const std::vector<T>& all, std::size_t most, SortOf s
     return result;
 }
 
-std::vector<int> nodes_of(const Machine& machine) {
+}  // namespace
+
+std::vector<int> host_nodes(const Machine& machine) {
     std::vector<int> nodes;
     for (auto const& node : machine.graph.nodes) {
         if (node.kind == NodeKind::numa) {
@@ -64,8 +66,6 @@ std::vector<int> nodes_of(const Machine& machine) {
     });
     return nodes;
 }
-
-}  // namespace
 
 bool Ground::right(Check check, int accessor, int owner) const {
     if (verdicts == nullptr) {
@@ -114,7 +114,7 @@ Ground ground_of(const Machine& machine, std::vector<int> devices, const std::ve
         }
     }
     std::vector<Place> hosts;
-    for (auto const node : nodes.empty() ? nodes_of(machine) : nodes) {
+    for (auto const node : nodes.empty() ? host_nodes(machine) : nodes) {
         if (node < 0) {
             throw std::invalid_argument(fmt::format("measure: {} is no NUMA node", node));
         }

@@ -27,6 +27,9 @@ struct Ground {
     [[nodiscard]] Place near(int device) const;
 };
 
+/// NUMA nodes of the host, ascending; not those that are a device's memory.
+std::vector<int> host_nodes(const Machine& machine);
+
 /// Throws std::invalid_argument for a device or node that the machine does not have. Empty lists: all.
 Ground ground_of(const Machine& machine, std::vector<int> devices, const std::vector<int>& nodes,
                  const Verdicts* verdicts, bool trust_claimed);

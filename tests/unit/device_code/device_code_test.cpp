@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "kernels/add.cu"
+#include "kernels/chase.cu"
 #include "kernels/check.cu"
 #include "kernels/copy.cu"
 #include "kernels/fill.cu"
+#include "kernels/line.cu"
 #include "kernels/pages.cu"
+#include "kernels/scribble.cu"
 #include "kernels/segments.cu"
 #include "kernels/strided.cu"
 #include "kernels/token.cu"
@@ -297,6 +300,40 @@ TEST(DeviceCodeTouch, ReadsOnlyWithinTheRangeAndRefusesWhatIsNotAligned) {
             }
         }
     }
+}
+
+TEST(DeviceCodeChase, ReadsOnlyWithinTheRangeGoesRoundAndIsBounded) {
+    for (std::uint64_t const bytes : {4U, 7U, 8U, 64U, 100U}) {
+        for (std::uint64_t const stride : {4U, 8U, 60U, 400U}) {
+            Range from(0, bytes);  // a sanitizer sees a read beyond its end
+            ChaseArguments const arguments{from.address(), bytes, stride, 57};
+            EXPECT_EQ(device_code_chase.launch({nullptr, 2, {}}, &arguments), cudaSuccess);
+            EXPECT_EQ(ctas_of_last_launch, 1u);
+        }
+    }
+    Range from(0, 64);
+    for (auto const& bad : {ChaseArguments{from.address() + 2, 32, 4, 1}, ChaseArguments{from.address(), 32, 6, 1},
+                            ChaseArguments{from.address(), 32, 0, 1}, ChaseArguments{from.address(), 3, 4, 1},
+                            ChaseArguments{from.address(), 32, 4, ChaseArguments::most_loads + 1}}) {
+        EXPECT_EQ(device_code_chase.launch({nullptr, 2, {}}, &bad), cudaErrorInvalidValue);
+    }
+}
+
+TEST(DeviceCodeLineAndScribble, OneReadsAWordTheOtherWritesIt) {
+    std::uint32_t words[3] = {5, 7, 9};
+    LineArguments line{address_of(&words[1]), 3};
+    EXPECT_EQ(device_code_line.launch({nullptr, 2, {4, 64}}, &line), cudaSuccess);
+    ScribbleArguments scribble{address_of(&words[1]), 1000};
+    EXPECT_EQ(device_code_scribble.launch({nullptr, 2, {4, 64}}, &scribble), cudaSuccess);
+    EXPECT_EQ(words[0], 5u);
+    EXPECT_EQ(words[1], 999u) << "the last number";
+    EXPECT_EQ(words[2], 9u);
+    line.batches = LineArguments::most_batches + 1;
+    scribble.stores = ScribbleArguments::most_stores + 1;
+    EXPECT_EQ(device_code_line.launch({nullptr, 2, {}}, &line), cudaErrorInvalidValue);
+    EXPECT_EQ(device_code_scribble.launch({nullptr, 2, {}}, &scribble), cudaErrorInvalidValue);
+    line = {address_of(words) + 2, 1};
+    EXPECT_EQ(device_code_line.launch({nullptr, 2, {}}, &line), cudaErrorInvalidValue);
 }
 
 TEST(DeviceCodeAdd, EveryLaneAddsOnceInEveryRoundWhateverTheShape) {

@@ -278,6 +278,23 @@ TEST(Measure, OnlyWhatWasProven) {
     EXPECT_EQ(alone.access.size(), 4U) << "own memory and the host's";
 }
 
+TEST(Measure, NothingUnprovenRunsAnywhere) {
+    // What would hang does not run: not as a leg, in a group, as an access or as a call of the host.
+    for (auto const& [fault, check, accessor] :
+         {std::tuple("push:0:1=hang", Check::push, 0), std::tuple("pull:1:0=hang", Check::pull, 1),
+          std::tuple("store:0:1=hang", Check::store, 0), std::tuple("load:0:1=hang", Check::load, 0),
+          std::tuple("atomic:1:0=hang", Check::atomic, 1)}) {
+        auto verdicts = all_right();
+        (*verdicts.pair(accessor, 1 - accessor))[check].result = Result::hang;
+        MeasureOptions options;
+        options.quick = true;
+        options.verdicts = &verdicts;
+        auto const profile = measured("h200-pair", options, {fault});
+        EXPECT_TRUE(profile.complete) << fault;
+        EXPECT_TRUE(profile.notices.empty()) << fault;
+    }
+}
+
 TEST(Measure, ACopyThroughTheHostThatIsWrongIsNotMeasured) {
     auto verdicts = all_right();
     verdicts.control[0].staged.result = Result::wrong;  // 0>1: out of 0, into 1
