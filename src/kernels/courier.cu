@@ -6,7 +6,7 @@
 namespace peerlane::cuda {
 namespace {
 
-constexpr unsigned most_threads = 1024;
+constexpr unsigned most_threads = 512;  // so that a thread has all the registers it wants
 
 enum class From : unsigned { nowhere, host, device, stream };
 

@@ -1,45 +1,29 @@
+#include <peerlane/device.cuh>
+
 #include "kernels/device.cuh"
 #include "kernels/token.hpp"
 
 namespace peerlane::cuda {
 namespace {
 
-/// What came before is seen by whoever sees the flag.
-__device__ void signal_flag(volatile unsigned* flag, unsigned value) {
-    __threadfence_system();
-    *flag = value;
-    __threadfence_system();
-}
-
-/// The value that is at least `token`, or the last one seen when the time is up.
-__device__ unsigned wait_for_flag(const volatile unsigned* flag, unsigned token, std::uint64_t budget_ns) {
-    auto const start = global_ns();
-    auto seen = *flag;
-    while (seen < token && global_ns() - start < budget_ns) {
-        seen = *flag;
-    }
-    __threadfence_system();
-    return seen;
-}
-
 __global__ void pass_token(TokenArguments a, std::uint64_t budget_ns) {
     if (first_index() != 0) {
         return;
     }
-    auto const* const waited_for = reinterpret_cast<const volatile unsigned*>(a.waited_for);
-    auto* const signalled = reinterpret_cast<volatile unsigned*>(a.signalled);
+    auto const* const waited_for = reinterpret_cast<const std::uint32_t*>(a.waited_for);
+    auto* const signalled = reinterpret_cast<std::uint32_t*>(a.signalled);
     unsigned met = 0, seen = 0;
     for (; met < a.rounds; ++met) {
         auto const token = a.first + met;
         if (a.starts != 0) {
-            signal_flag(signalled, token);
+            device::set_flag(signalled, token);
         }
-        seen = wait_for_flag(waited_for, token, budget_ns);
+        (void)device::wait_flag(waited_for, token, budget_ns, &seen);
         if (seen != token) {
             break;
         }
         if (a.starts == 0) {
-            signal_flag(signalled, token);
+            device::set_flag(signalled, token);
         }
     }
     auto* const result = reinterpret_cast<volatile unsigned*>(a.result);

@@ -48,8 +48,8 @@ Carrier::Carrier(Driver& driver, Ready ready, int device, const CourierOptions& 
     : driver_(driver), ready_(std::move(ready)), options_(options) {
     require(options.slots >= 1 && options.slots <= 4096 && (options.slots & (options.slots - 1)) == 0,
             "courier: the number of slots is a power of two up to 4096");
-    require(options.threads >= 32 && options.threads <= 1024 && options.threads % 32 == 0,
-            "courier: threads of its CTA are a multiple of 32 up to 1024");
+    require(options.threads >= 32 && options.threads <= 512 && options.threads % 32 == 0,
+            "courier: threads of its CTA are a multiple of 32 up to 512");
     require(options.idle_s >= 0 && options.stay_s > 0 && options.stay_s <= 3600 && options.idle_s <= options.stay_s,
             "courier: it stays for some time, at most an hour, and is idle no longer than that");
     require(
@@ -57,7 +57,7 @@ Carrier::Carrier(Driver& driver, Ready ready, int device, const CourierOptions& 
         "courier: one message has at most 4 GiB - 1, and all that are posted at once hold at least one");
     require(driver.capabilities(device).stream_memory_operations,
             "courier: the device has no stream memory operations, which its streams wait with");
-    stream_ = Stream(driver, device);
+    stream_ = Stream(driver, device, StreamKind::urgent);
     pinned_ = Allocation(
         driver, {host(), sizeof(CourierShared) + options.slots * sizeof(MessageSlot) + 64, MemoryKind::pinned});
     local_ = Allocation(driver, {gpu(device), sizeof(CourierLocal)});

@@ -34,9 +34,15 @@ StreamView CudaDriver::create_stream(int device, StreamKind kind, ContextId cont
     UncapturedScope const uncaptured;
     ContextScope const in_context(context_of(context, device), device);
     cudaStream_t stream = nullptr;
-    check(
-        cudaStreamCreateWithFlags(&stream, kind == StreamKind::nonblocking ? cudaStreamNonBlocking : cudaStreamDefault),
-        "cudaStreamCreateWithFlags", {device, device});
+    if (kind == StreamKind::urgent) {
+        int least = 0, most = 0;
+        check(cudaDeviceGetStreamPriorityRange(&least, &most), "cudaDeviceGetStreamPriorityRange", {device, device});
+        check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, most), "cudaStreamCreateWithPriority",
+              {device, device});
+        return {device, number_of(stream)};
+    }
+    auto const flags = kind == StreamKind::blocking ? cudaStreamDefault : cudaStreamNonBlocking;
+    check(cudaStreamCreateWithFlags(&stream, flags), "cudaStreamCreateWithFlags", {device, device});
     return {device, number_of(stream)};
 }
 

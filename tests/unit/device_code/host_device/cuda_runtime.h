@@ -30,6 +30,11 @@ inline void atomicMin(unsigned long long* at, unsigned long long value) {
 inline void atomicAdd(unsigned long long* at, unsigned long long value) {
     *at += value;
 }
+inline unsigned atomicCAS(unsigned* at, unsigned expected, unsigned value) {
+    auto const old = *at;
+    *at = old == expected ? value : old;
+    return old;
+}
 inline unsigned atomicAdd_system(unsigned* at, unsigned value) {
     auto const old = *at;
     *at = old + value;
