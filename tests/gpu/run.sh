@@ -28,6 +28,12 @@ run prove.txt 0 "$dist/test_prove" --gtest_filter='RealDevices.*'
 run gpu.txt 0 "$dist/test_gpu"
 run discover.txt 0 "$dist/test_discover" --gtest_brief=1
 run topo.txt 0 "$dist/peerlane" topo
+# Measured: a full profile and a quick one of a pair, each in processes of their own (their wall time has the proof and the start of CUDA in
+# it; the pages say how long measuring itself took: a pair in under 10 s, --quick in under 2 s), kept, and shown again.
+export XDG_CACHE_HOME=$out/cache
+run measure-quick.txt 0 "$dist/peerlane" -i 0,1 measure --quick
+run measure.txt 0 "$dist/peerlane" --save "$out/profile.json" measure
+run measure-shown.txt 0 "$dist/peerlane" measure --show
 run copy-direct.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route direct --repeat 5
 run copy-staged.json 0 "$dist/peerlane" --format json copy 0 1 1GiB --route staged --repeat 5
 run copy-back.txt 0 "$dist/peerlane" copy 1 0 256MiB
@@ -37,6 +43,6 @@ run pages.txt 0 "$dist/pages" "$out/pages.json"
 run concurrent.txt 0 "$dist/concurrent" h200-pair "$out/concurrent.json"
 run copy-pages.txt 0 "$dist/peerlane" copy 0 1 1GiB --page-size 16KiB
 # One file, for results are kept one file a machine and day.
-(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt copy-*.txt first_copies.txt pages.txt concurrent.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
+(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt measure*.txt copy-*.txt first_copies.txt pages.txt concurrent.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
 note "$([ "$failed" -eq 0 ] && echo 'all as wanted' || echo 'SOMETHING FAILED')"
 exit "$failed"
