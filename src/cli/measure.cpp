@@ -33,6 +33,9 @@ ProfileAsked understand_asked(const Given& given) {
 
 std::string how(const ProfileFound& found) {
     auto const& profile = found.profile;
+    if (found.stopped_by != 0 && profile.legs.empty()) {
+        return "stopped before anything was measured";
+    }
     auto text = std::string(profile.quick ? "quick measurement" : "full measurement");
     if (found.from_cache) {
         text += ", stored";

@@ -21,7 +21,8 @@ namespace {
 using namespace measuring;
 
 /// What one piece of work costs on a pair of H200, roughly and relative to each other: for the progress alone.
-constexpr double peer_leg_weight = 1, host_leg_weight = 4, group_weight = 1, access_weight = 1.5, host_weight = 0.3;
+constexpr double peer_leg_weight = 1, host_leg_weight = 4, group_weight = 1, access_weight = 1.5, host_weight = 0.3,
+                 warming_weight = 0.3;
 
 struct Work {
     std::string what;
@@ -43,6 +44,7 @@ class Measuring {
     }
 
     Profile result() {
+        add_warming();
         add_legs();
         add_groups();
         add_accesses();
@@ -92,6 +94,26 @@ class Measuring {
             bench_.abandon();
         }
         return false;
+    }
+
+    /// Devices that were idle run slowly at first: their clocks rise under load.
+    void add_warming() {
+        auto const seconds = options_.quick ? 0.01 : 0.03;
+        for (auto const device : ground_.devices) {
+            work_.push_back({fmt::format("warming gpu{}", device), warming_weight, [this, device, seconds] {
+                                 auto& driver = bench_.driver();
+                                 auto const& memory = bench_.memory(gpu(device));
+                                 auto const half = memory.bytes() / 2;
+                                 auto const stream = bench_.stream(device);
+                                 auto const start = driver.now();
+                                 Leg const leg{gpu(device), gpu(device), Engine::kernel, gpu(device)};
+                                 do {
+                                     bench_.look();
+                                     bench_.issue(leg, stream, memory.location(half), memory.location(), half);
+                                     bench_.finish(stream, half);
+                                 } while (driver.now() - start < seconds);
+                             }});
+        }
     }
 
     void add_legs() {
