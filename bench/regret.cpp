@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
     double apart = 2;
     std::size_t pairs = 2;
     std::string save, only;
-    bool with_shipped = true;
+    bool with_shipped = true, detail = false;
+    std::uint64_t one_size = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         std::string const word = argv[i];
         auto const* const value = argv[i + 1];
@@ -60,6 +61,10 @@ int main(int argc, char** argv) {
             only = value;
         } else if (word == "--shipped") {
             with_shipped = std::strcmp(value, "no") != 0;
+        } else if (word == "--detail") {
+            detail = std::strcmp(value, "no") != 0;
+        } else if (word == "--size") {
+            one_size = parse_size(value).value_or(0);
         } else if (word == "--save") {
             save = value;
         } else {
@@ -70,6 +75,15 @@ int main(int argc, char** argv) {
     regret::Questions questions;
     questions.sizes = regret::sizes(apart);
     questions.pairs = pairs;
+    if (one_size != 0) {
+        questions.sizes = {one_size};
+    }
+    if (detail) {
+        questions.tell = [](const std::string& what, double predicted, double achieved) {
+            fmt::print("        {:>9} {:>9} {:+6.1f} %  {}\n", seconds_text(predicted), seconds_text(achieved),
+                       (predicted / achieved - 1) * 100, what);
+        };
+    }
     std::vector<regret::Row> all;
     std::vector<std::string> sections;
     auto const run = [&](const char* name, const std::vector<regret::Trial>& trials) {

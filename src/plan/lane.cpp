@@ -67,18 +67,22 @@ double Lane::rate() const {
     return costs.empty() ? 0 : rate;
 }
 
-Lane make_lane(const LaneContext& context, LaneKind kind, std::vector<Leg> legs) {
+Lane make_lane(const LaneContext& context, LaneKind kind, std::vector<Leg> legs, Place any) {
     Lane lane;
     lane.kind = kind;
     lane.trust = trust_of(context.costs.machine(), context.verdicts, context.trust_claimed, legs);
     for (auto const& leg : legs) {
-        auto cost = context.costs.leg(leg);
+        auto at = leg;
+        at.from = at.from == host() ? any : at.from;
+        at.to = at.to == host() ? any : at.to;
+        at = context.costs.near(at);
+        auto cost = context.costs.leg(at);
         if (!cost) {
             lane.costs.clear();
             lane.load.clear();
             break;
         }
-        lane.load.push_back({leg, cost->rate, context.load.links_of(leg)});
+        lane.load.push_back({at, cost->rate, context.load.links_of(at)});
         lane.costs.push_back(*std::move(cost));
     }
     lane.legs = std::move(legs);
@@ -92,6 +96,8 @@ std::vector<Lane> lanes_between(const LaneContext& context, Place from, Place to
         return lanes;
     }
     auto const& machine = context.costs.machine();
+    auto const end = from.is_device() ? from : to;
+    auto const any = context.costs.nominal().staging_places(end.index, end.index).front();
     if (from.is_device() && to.is_device()) {
         for (auto const engine : {Engine::copy, Engine::kernel}) {
             for (auto const issuer : {from, to}) {
@@ -103,7 +109,7 @@ std::vector<Lane> lanes_between(const LaneContext& context, Place from, Place to
                 make_lane(context, LaneKind::staged, {best_leg(context, from, middle), best_leg(context, middle, to)}));
         }
     } else {
-        lanes.push_back(make_lane(context, LaneKind::direct, {best_leg(context, from, to)}));
+        lanes.push_back(make_lane(context, LaneKind::direct, {best_leg(context, from, to)}, any));
     }
     auto const few = machine.devices.size() <= most_devices_over_pcie;
     for (auto const& device : machine.devices) {
@@ -111,13 +117,21 @@ std::vector<Lane> lanes_between(const LaneContext& context, Place from, Place to
         if (middle == from || middle == to) {
             continue;
         }
-        auto const near = [&](Place end) { return end.is_host() || over_fabric(machine, end.index, device.id); };
-        // What is relayed over PCIe passes the links of the direct way, twice over those of the device between.
+        auto const near = [&](Place side) { return side.is_host() || over_fabric(machine, side.index, device.id); };
         if ((!near(from) || !near(to)) && !few) {
             continue;
         }
-        lanes.push_back(
-            make_lane(context, LaneKind::relay, {best_leg(context, from, middle), best_leg(context, middle, to)}));
+        auto const first = best_leg(context, from, middle);
+        auto const second = best_leg(context, middle, to);
+        lanes.push_back(make_lane(context, LaneKind::relay, {first, second}, any));
+        if (from.is_device() && first.engine == Engine::copy && lanes.back().usable()) {
+            auto other = first;
+            other.issuer = first.issuer == from ? middle : from;
+            auto lane = make_lane(context, LaneKind::relay, {other, second}, any);
+            if (lane.usable()) {
+                lanes.push_back(std::move(lane));
+            }
+        }
     }
     return lanes;
 }

@@ -36,12 +36,15 @@ struct LaneContext {
     bool trust_claimed = false;
 };
 
-/// From these legs, with what they cost and whether they may be used.
-Lane make_lane(const LaneContext& context, LaneKind kind, std::vector<Leg> legs);
+/// From these legs, with what they cost and whether they may be used. `any`: what memory of any node is taken to be;
+/// one node for all legs, as it is in truth.
+Lane make_lane(const LaneContext& context, LaneKind kind, std::vector<Leg> legs, Place any = host());
 
 /// All of them, in the written order of ties: fewer legs, then copy engine before kernel, then the source's side, then
 /// the lower device between. Between devices: direct by either engine from either side, staged in each useful NUMA
-/// node, relayed over each other device. From and to the host: direct, and over each other device.
+/// node, relayed over each other device. From and to the host: direct, and over each other device. A relay comes twice
+/// where the device between may issue its first leg too: a device has few copy engines, and those of the source are
+/// soon all at work.
 std::vector<Lane> lanes_between(const LaneContext& context, Place from, Place to);
 
 }  // namespace peerlane::plan

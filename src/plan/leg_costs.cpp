@@ -48,13 +48,17 @@ Place LegCosts::nearest(Place place, int device) const {
     return place == host() ? nominal_.staging_places(device, device).front() : place;
 }
 
+Leg LegCosts::near(Leg leg) const {
+    leg.from = leg.from.is_host() ? nearest(leg.from, leg.to.index) : leg.from;
+    leg.to = leg.to.is_host() ? nearest(leg.to, leg.from.index) : leg.to;
+    return leg;
+}
+
 std::optional<LegCost> LegCosts::leg(const Leg& leg) const {
     if (auto const* const curve = find(leg)) {
         return cost_of(*curve);
     }
-    auto known = leg;
-    known.from = leg.from.is_host() ? nearest(leg.from, leg.to.index) : leg.from;
-    known.to = leg.to.is_host() ? nearest(leg.to, leg.from.index) : leg.to;
+    auto known = near(leg);
     for (auto const any : {false, true}) {
         if (any) {
             known.from = known.from.is_host() ? host() : known.from;

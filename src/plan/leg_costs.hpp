@@ -36,6 +36,8 @@ class LegCosts {
     /// Empty when there is no such way. `host` (any node) costs what the nearest node does.
     [[nodiscard]] std::optional<LegCost> leg(const Leg& leg) const;
     [[nodiscard]] std::optional<AccessCosts> access(int accessor, Place place) const;
+    /// The same leg with the node that is nearest to its device in the place of any node.
+    [[nodiscard]] Leg near(Leg leg) const;
     [[nodiscard]] const NominalCosts& nominal() const { return nominal_; }
     [[nodiscard]] const Profile& profile() const { return *profile_; }
     [[nodiscard]] const Machine& machine() const { return nominal_.machine(); }

@@ -21,6 +21,8 @@ constexpr double root_port_duplex = 0.79, cable_duplex = 0.95;
 constexpr double memory_part = 0.8;        ///< of the nominal rate of a node's channels
 constexpr double interconnect_part = 0.7;  ///< between sockets
 constexpr double not_slowed = 0.97;        ///< part of what a leg reaches alone: the rest is noise
+constexpr double loaded_part = 0.6;        ///< of a link's capacity: from there on it may be what slows
+constexpr double copy_engines = 3;         ///< of a device (h200-pair's attribute), where no group tells
 constexpr double fabric_part = 0.83, pcie_part = 0.87;
 
 std::size_t at(int index) {
@@ -96,6 +98,7 @@ Load::Load(const LegCosts& costs, const std::vector<std::pair<Place, Place>>& bu
         }
     }
     learn_capacities();
+    learn_groups();
     for (auto const& [from, to] : busy) {
         Leg const leg{from, to, Engine::copy, from.is_device() ? from : to};
         if (auto const cost = costs.leg(leg)) {
@@ -139,6 +142,88 @@ void Load::learn_capacities() {
     }
     for (std::size_t i = 0; i < capacity_.size(); ++i) {
         capacity_[i] = reached[i] > 0 ? std::max(reached[i], crossed[i]) : std::max(capacity_[i], crossed[i]);
+    }
+}
+
+/// Which legs of a group take from the same cannot be seen in it: those that a link joins which they load, or their
+/// issuer's engines, and of the others that were slowed all.
+void Load::learn_groups() {
+    for (auto const& group : costs_->profile().loaded) {
+        auto const count = group.legs.size();
+        std::vector<std::size_t> part(count);
+        std::vector<bool> slowed(count);
+        std::map<int, std::vector<std::size_t>> users, issued;
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const& leg = group.legs[i];
+            part[i] = i;
+            slowed[i] = leg.gbs < leg.alone_gbs * not_slowed;
+            for (auto const link : links_of(leg.leg)) {
+                users[link].push_back(i);
+            }
+            if (leg.leg.engine == Engine::copy) {
+                issued[leg.leg.issuer.index].push_back(i);
+            }
+        }
+        auto const join = [&](const std::vector<std::size_t>& legs) {
+            for (auto const leg : legs) {
+                auto const from = part[leg], to = part[legs.front()];
+                std::replace(part.begin(), part.end(), from, to);
+            }
+        };
+        auto const rate_of = [&](const std::vector<std::size_t>& legs) {
+            double rate = 0;
+            for (auto const leg : legs) {
+                rate += group.legs[leg].gbs * giga;
+            }
+            return rate;
+        };
+        for (auto const& [link, legs] : users) {
+            if (rate_of(legs) >= capacity_[at(link)] * loaded_part) {
+                join(legs);
+            }
+            auto const twin = at(link) < twin_.size() ? twin_[at(link)] : -1;
+            if (auto const back = users.find(twin); twin > link && back != users.end()) {
+                auto both = legs;
+                both.insert(both.end(), back->second.begin(), back->second.end());
+                if (rate_of(both) >= (capacity_[at(link)] + capacity_[at(twin)]) * loaded_part) {
+                    join(both);
+                }
+            }
+        }
+        for (auto const& [device, legs] : issued) {
+            if (static_cast<double>(legs.size()) > copy_engines) {
+                join(legs);
+            }
+        }
+        auto const size_of = [&](std::size_t i) { return std::count(part.begin(), part.end(), part[i]); };
+        std::vector<std::size_t> alone;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (slowed[i] && size_of(i) == 1) {
+                alone.push_back(i);
+            }
+        }
+        if (!alone.empty()) {
+            join(alone);
+        }
+        Group known{&group, {}};
+        for (std::size_t i = 0; i < count; ++i) {
+            if (part[i] != i && std::find(part.begin(), part.end(), i) == part.end()) {
+                continue;
+            }
+            Common common;
+            auto any = false;
+            for (std::size_t j = 0; j < count; ++j) {
+                if (part[j] == i) {
+                    common.legs.push_back(j);
+                    common.rate += group.legs[j].gbs * giga;
+                    any = any || slowed[j];
+                }
+            }
+            if (any) {
+                known.common.push_back(std::move(common));
+            }
+        }
+        groups_.push_back(std::move(known));
     }
 }
 
@@ -247,35 +332,33 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
             found->weight += weight;
         }
     };
-    // Groups that are all at work here: together they reach what was measured, and no more.
+    // What a group of legs reached together is theirs; with some of them idle the others get no more than all.
     std::vector<std::vector<const LoadedUse*>> together;
-    for (auto const& group : costs_->profile().loaded) {
-        std::vector<const LoadedUse*> members;
-        for (auto const& loaded : group.legs) {
-            if (auto const* const found = user(used, loaded.leg)) {
-                members.push_back(found);
-            }
+    for (auto const& group : groups_) {
+        std::vector<const LoadedUse*> members;  // one a leg of the group; nullptr: not at work here
+        for (auto const& loaded : group.measured->legs) {
+            members.push_back(user(used, loaded.leg));
         }
-        if (members.size() < 2 || members.size() != group.legs.size()) {
-            continue;
-        }
-        // Those that were slowed reach what they reached together, whichever of them is at work how much; who kept its
-        // rate limits nobody further.
-        auto const limit = static_cast<int>(capacity.size());
-        capacity.push_back(0);
-        for (std::size_t i = 0; i < members.size(); ++i) {
-            auto const part = group.legs[i].alone_gbs > 0 ? group.legs[i].gbs / group.legs[i].alone_gbs : 1.0;
-            if (part >= not_slowed) {
-                continue;
-            }
-            capacity.back() += 1;
+        for (auto const& common : group.common) {
+            std::vector<const Used*> working;
             for (auto const& one : used) {
-                if (one.use == members[i]) {
-                    take(one.stream, limit, 1 / (std::max(part, 1e-3) * members[i]->rate));
+                if (std::any_of(common.legs.begin(), common.legs.end(),
+                                [&](std::size_t leg) { return members[leg] == one.use; })) {
+                    working.push_back(&one);
                 }
             }
+            if (working.size() < std::min<std::size_t>(2, common.legs.size())) {
+                continue;
+            }
+            auto const limit = static_cast<int>(capacity.size());
+            capacity.push_back(common.rate);
+            for (auto const* one : working) {
+                take(one->stream, limit, 1.0);
+            }
         }
-        together.push_back(std::move(members));
+        if (std::count(members.begin(), members.end(), nullptr) == 0) {
+            together.push_back(std::move(members));
+        }
     }
     auto const measured_together = [&](const std::vector<const LoadedUse*>& users) {
         return std::any_of(together.begin(), together.end(), [&](const std::vector<const LoadedUse*>& group) {
@@ -318,6 +401,27 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
             auto const root = graph.nodes[at(graph.links[at(link)].from)].kind == NodeKind::host_bridge ||
                               graph.nodes[at(graph.links[at(link)].to)].kind == NodeKind::host_bridge;
             share(both, (root ? root_port_duplex : cable_duplex) * (capacity_[at(link)] + capacity_[at(twin)]));
+        }
+    }
+    // Copies of one device: each takes its engine for the part of its rate that it gets.
+    std::map<int, std::vector<Used>> issued;
+    for (auto const& one : used) {
+        if (one.use->leg.engine == Engine::copy && one.use->leg.issuer.is_device()) {
+            issued[one.use->leg.issuer.index].push_back(one);
+        }
+    }
+    for (auto const& [device, copies] : issued) {
+        std::vector<const LoadedUse*> legs;
+        for (auto const& one : copies) {
+            legs.push_back(one.use);
+        }
+        if (static_cast<double>(copies.size()) <= copy_engines || measured_together(legs)) {
+            continue;
+        }
+        auto const limit = static_cast<int>(capacity.size());
+        capacity.push_back(copy_engines);
+        for (auto const& one : copies) {
+            take(one.stream, limit, 1 / one.use->rate);
         }
     }
     model::Sharing sharing(capacity);

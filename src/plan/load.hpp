@@ -38,12 +38,23 @@ class Load {
     [[nodiscard]] std::vector<std::string> shared(std::span<const Stream* const> streams) const;
 
   private:
+    /// Legs of a group that take from the same: together they reach `rate`, however it is spread over them.
+    struct Common {
+        std::vector<std::size_t> legs{};
+        double rate = 0;  ///< bytes/s
+    };
+    struct Group {
+        const LoadedGroup* measured = nullptr;
+        std::vector<Common> common{};
+    };
     [[nodiscard]] std::vector<int> fabric_links(int from, int to) const;
     void learn_capacities();
+    void learn_groups();
     const LegCosts* costs_;
     std::vector<double> capacity_;  ///< of each link, then of the memory of each NUMA node; bytes/s
     std::vector<int> twin_;         ///< of each link: other direction of the same PCIe cable; -1: none
     std::vector<int> numa_node_;    ///< node of each NUMA memory
+    std::vector<Group> groups_;
     std::vector<Stream> busy_;
 };
 

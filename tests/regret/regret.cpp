@@ -74,10 +74,11 @@ std::vector<std::pair<Place, Place>> ends_of(const Machine& machine, const Quest
         }
     }
     if (questions.host) {
-        auto const numa = machine.devices.front().numa;
-        auto const near = numa && machine.graph.numa_node(*numa) >= 0 ? host(*numa) : host();
-        ends.emplace_back(near, gpu(0));
-        ends.emplace_back(gpu(static_cast<int>(machine.devices.size()) - 1), host());
+        auto const near = [&](const Device& device) {
+            return device.numa && machine.graph.numa_node(*device.numa) >= 0 ? host(*device.numa) : host();
+        };
+        ends.emplace_back(near(machine.devices.front()), gpu(0));
+        ends.emplace_back(gpu(machine.devices.back().id), near(machine.devices.back()));
     }
     return ends;
 }
@@ -120,6 +121,9 @@ std::vector<Row> judge(const Trial& trial, const Questions& questions) {
                 Choice other;
                 other.routes = routes;
                 auto const took = course.seconds(other, bytes, questions.runs);
+                if (questions.tell) {
+                    questions.tell(describe(routes), planner.predict(routes, bytes).value_or(0), took);
+                }
                 if (took < row.best_s) {
                     row.best_s = took;
                     row.best = describe(routes);

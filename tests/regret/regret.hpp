@@ -3,6 +3,7 @@
 /// and every fixed alternative are carried out. Used by a test and by the benchmark.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,8 @@ struct Questions {
     bool host = true;       ///< from and to the host too
     int runs = 3;           ///< of which the median is taken
     bool quick = false;     ///< measuring
+    /// Told of everything that was carried out: what, predicted and achieved seconds.
+    std::function<void(const std::string& what, double predicted_s, double achieved_s)> tell{};
 };
 
 /// 256 B to 4 GiB, `per_octave` of 1 or less: every 1 / per_octave octaves.
