@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include <peerlane/copy_options.hpp>
 #include <peerlane/driver.hpp>
 #include <peerlane/message_slot.hpp>
 #include <peerlane/mover.hpp>
@@ -22,18 +23,14 @@ struct CourierOptions {
     /// but not carried yet.
     double stay_s = 5e-3;
     unsigned slots = 256;                               ///< messages posted at once; a power of two up to 4096
-    unsigned threads = 512;                             ///< of the CTA
+    unsigned threads = 512;                             ///< of the CTA; a multiple of 32 up to 512
     std::uint64_t most_bytes = std::uint64_t{1} << 20;  ///< of one message; a copy engine is faster from there on
     std::uint64_t most_queued_bytes = std::uint64_t{8} << 20;  ///< of all messages posted at once
     double give_up_s = 10;  ///< a post that finds no room for so long throws Error 702
     bool strict = true;     ///< a fence between order and bytes, as the language's memory model wants it
 };
 
-struct MessageOptions {
-    /// Set when the bytes are visible at their destination: a 32-bit value in memory of a device or pinned.
-    std::optional<Location> then_set{};
-    std::uint32_t value = 1;
-};
+using MessageOptions = CopyOptions;
 
 /// One posted message. A value; must not outlive its courier.
 class Message {

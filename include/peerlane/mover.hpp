@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <peerlane/copy_options.hpp>
 #include <peerlane/driver.hpp>
 #include <peerlane/pages.hpp>
 #include <peerlane/plan.hpp>
@@ -52,7 +53,8 @@ class Mover {
     /// Error when the driver refuses a call. In a stream that is being captured the copy is recorded, with staging
     /// memory that the graph owns (for the mover's life where the driver cannot tell when a graph goes); what cannot be
     /// recorded is refused, Error 900, and the capture goes on.
-    void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream);
+    /// `options`: a flag set in order of the stream when the bytes are visible.
+    void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream, const CopyOptions& options = {});
     /// Copies from and to this range need not ask the driver where it lies, 0.5 us a copy. Until unregistered (by its
     /// first address) it must not be freed. std::invalid_argument for memory that is not known or registered already.
     void register_buffer(const void* base, std::uint64_t bytes);

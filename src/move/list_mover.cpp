@@ -190,7 +190,7 @@ void ListMover::on_issuer(const Way& way, StreamView stream, const Submit& submi
     resources_->end(lane, stream);
 }
 
-void ListMover::set_flag(const ListOptions& options, StreamView stream) {
+void ListMover::set_flag(const CopyOptions& options, StreamView stream) {
     if (!options.then_set) {
         return;
     }

@@ -65,6 +65,11 @@ class ListMover {
     void pages(const PageCopy& copy, StreamView stream, const ListOptions& options);
     void segments(const SegmentCopy& copy, StreamView stream, const ListOptions& options);
     void strided(const StridedCopy& copy, StreamView stream, const ListOptions& options);
+    /// When what came before in the stream is done.
+    void set_flag(const CopyOptions& options, StreamView stream);
+    void set_flag(const ListOptions& options, StreamView stream) {
+        set_flag(CopyOptions{options.then_set, options.value}, stream);
+    }
     [[nodiscard]] Choice choose(Place from, Place to, std::uint64_t bytes, std::uint64_t page_bytes) const;
     LayerTable prepare(const LayeredPages& layers);
     void post(const LayerTable& table, PageIndices to, PageIndices from, std::uint64_t count, StreamView stream,
@@ -126,7 +131,6 @@ class ListMover {
     Uploads::Slot& upload(const std::vector<Segment>& pieces, StreamView stream);
     void launch_pieces(const Uploads::Slot& slot, std::uint64_t all, std::uint64_t first, std::uint64_t count,
                        StreamView stream, unsigned ctas);
-    void set_flag(const ListOptions& options, StreamView stream);
 
     Driver& driver_;
     const Ready& ready_;

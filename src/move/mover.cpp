@@ -34,14 +34,19 @@ void Mover::carry_out(const Choice& choice, Location to, Location from, StreamVi
     state_->carry_out(choice, to, from, stream);
 }
 
-void Mover::copy(void* to, const void* from, std::uint64_t bytes, StreamView stream) {
-    if (bytes == 0) {
-        return;
-    }
+void Mover::copy(void* to, const void* from, std::uint64_t bytes, StreamView stream, const CopyOptions& options) {
     auto& state = *state_;
-    auto const target = state.buffers.find(address_of(to), bytes, "destination");
-    auto const source = state.buffers.find(address_of(from), bytes, "source");
-    state.copy({target.place, address_of(to)}, {source.place, address_of(from)}, target, source, bytes, stream);
+    if (options.then_set) {
+        (void)state.buffers.find(options.then_set->address, 4, "flag");
+    }
+    if (bytes != 0) {
+        auto const target = state.buffers.find(address_of(to), bytes, "destination");
+        auto const source = state.buffers.find(address_of(from), bytes, "source");
+        state.copy({target.place, address_of(to)}, {source.place, address_of(from)}, target, source, bytes, stream);
+    }
+    if (options.then_set) {
+        state.with_lists(stream, [&](move::ListMover& lists) { lists.set_flag(options, stream); });
+    }
 }
 
 void Mover::register_buffer(const void* base, std::uint64_t bytes) {

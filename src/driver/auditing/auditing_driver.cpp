@@ -113,7 +113,9 @@ class Watched final : public AuditingDriver {
     void write_host(Address to, const void* from, std::uint64_t bytes) override {
         {
             Lock const lock(mutex_);
-            if (observer_.is_flag(to, bytes)) {
+            if (observer_.message_posted(to, from, bytes)) {
+                // said by what the courier does for it
+            } else if (observer_.is_flag(to, bytes)) {
                 observer_.flag_step(std::nullopt, to, trace::Step::Kind::signal,
                                     *static_cast<const std::uint32_t*>(from));
             } else {
@@ -286,6 +288,11 @@ class Watched final : public AuditingDriver {
         observer_.polled(pinned, value);
         return value;
     }
+    void expired(const ExpiredWait& wait) override {
+        inner_.expired(wait);
+        Lock const lock(mutex_);
+        observer_.wait_expired(wait);
+    }
     int last_error() const override { return inner_.last_error(); }
 
     void copy(StreamView stream, const CopyRequest& request) override {
@@ -338,11 +345,16 @@ class Watched final : public AuditingDriver {
             lines.push_back(fmt::format("the host waited in vain for an event of device {} recorded {} ago",
                                         expired.first.device, seconds_text(expired.second)));
         }
+        for (auto const& finding : observer_.expired()) {
+            lines.push_back(finding.text);
+        }
         return lines;
     }
     std::vector<AuditFinding> findings() const override {
         Lock const lock(mutex_);
-        return observer_.auditor().findings();
+        auto all = observer_.auditor().findings();
+        all.insert(all.end(), observer_.expired().begin(), observer_.expired().end());
+        return all;
     }
     AuditReport finish() override {
         Lock const lock(mutex_);

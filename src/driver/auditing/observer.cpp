@@ -1,10 +1,13 @@
 #include "driver/auditing/observer.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <peerlane/units.hpp>
 
 #include "kernels/kernel.hpp"
 
@@ -354,7 +357,109 @@ std::vector<trace::Step> Observer::steps_of(const Kernel& kernel, const void* ar
     return steps;
 }
 
+void Observer::wait_expired(const ExpiredWait& wait) {
+    AuditFinding finding;
+    finding.code = "wait-expired";
+    finding.severity = AuditFinding::Severity::warn;
+    finding.line = line_;
+    finding.accessor = wait.device;
+    auto const spot = find(wait.flag);
+    if (flags_.count(wait.flag) != 0) {
+        finding.memory = symbols_.flags.text(flags_.at(wait.flag));
+    } else if (spot.memory != trace::no_id) {
+        finding.memory = fmt::format("{}+{}", symbols_.memories.text(spot.memory), spot.offset);
+    }
+    finding.text =
+        fmt::format("{} waited {} in vain for {} to reach {}; it was {} then",
+                    wait.device < 0 ? "the host" : fmt::format("device {}", wait.device), seconds_text(wait.seconds),
+                    finding.memory.empty() ? "a flag" : finding.memory, wait.at_least, wait.seen);
+    finding.cure = "see who sets it and what holds that up; or allow the wait more time";
+    for (auto& known : expired_) {
+        if (known.memory == finding.memory && known.accessor == finding.accessor) {
+            ++known.count;
+            return;
+        }
+    }
+    expired_.push_back(finding);
+    if (options_.found) {
+        options_.found(finding);
+    }
+}
+
+bool Observer::message_posted(Address at, const void* from, std::uint64_t bytes) {
+    if (bytes != sizeof(MessageSlot)) {
+        return false;
+    }
+    for (auto const& [a, in] : couriers_) {
+        auto const in_ring = at - a.ring < a.slots * sizeof(MessageSlot);
+        auto const entries = a.shared + offsetof(CourierShared, stream_slot);
+        auto const in_entries = at - entries < stream_entries * sizeof(MessageSlot);
+        if (!in_ring && !in_entries) {
+            continue;
+        }
+        MessageSlot slot;
+        std::memcpy(&slot, from, sizeof slot);
+        if (in_entries) {
+            entries_[at] = slot;  // carried when its stream gets there: the launch in that stream says so
+        } else {
+            carried(in, slot, a.shared + offsetof(CourierShared, done));
+        }
+        return true;
+    }
+    return false;
+}
+
+void Observer::courier_launched(StreamView view, const CourierArguments& arguments) {
+    if (arguments.entry != 0) {
+        auto const entry = std::uint64_t{arguments.entry - 1};
+        auto const found =
+            entries_.find(arguments.shared + offsetof(CourierShared, stream_slot) + entry * sizeof(MessageSlot));
+        if (found != entries_.end()) {
+            carried(view, found->second, arguments.shared + offsetof(CourierShared, stream_done) + 4 * entry);
+        }
+        return;
+    }
+    auto const same = [&](const Ring& known) { return known.arguments.ring == arguments.ring; };
+    couriers_.erase(std::remove_if(couriers_.begin(), couriers_.end(), same), couriers_.end());
+    couriers_.push_back({arguments, view});
+}
+
+void Observer::carried(StreamView in, const MessageSlot& slot, Address done) {
+    auto const& pairs = slot.pairs;
+    auto const joined = [&](std::size_t i) {
+        return Address{(std::uint64_t{pairs[i + 1].word} << 32) | pairs[i].word};
+    };
+    auto const to = joined(0), from = joined(2), set = joined(4);
+    std::uint64_t const bytes = pairs[6].word;
+    auto const value = pairs[7].word, number = pairs[0].number;
+    std::vector<trace::Step> steps;
+    auto const access = [&](trace::Step::Kind kind, Address where) {
+        if (auto const spot = find(where); spot.memory != trace::no_id && bytes != 0) {
+            steps.push_back(
+                {kind, false, trace::Scope::system, trace::Order::relaxed, spot.memory, spot.offset, bytes});
+        }
+    };
+    auto const signal = [&](Address where, std::uint32_t to_value) {
+        if (where != Address::null && find(where).memory != trace::no_id) {
+            steps.push_back({trace::Step::Kind::signal, false, trace::Scope::system, trace::Order::release, flag(where),
+                             to_value, 0});
+        }
+    };
+    access(trace::Step::Kind::read, from);
+    access(trace::Step::Kind::write, to);
+    signal(set, value);
+    signal(done, number);
+    trace::Launch launch;
+    launch.stream = stream(in);
+    launch.name = symbols_.words.intern("message");
+    push(launch, steps);
+}
+
 void Observer::launched(StreamView view, const Kernel& kernel, const void* arguments, LaunchShape shape) {
+    if (std::strcmp(kernel.name, courier_kernel.name) == 0) {
+        courier_launched(view, *static_cast<const CourierArguments*>(arguments));
+        return;
+    }
     auto const steps = steps_of(kernel, arguments);
     trace::Launch launch;
     launch.stream = stream(view);
@@ -449,7 +554,11 @@ AccessAnswer Observer::explain(int accessor, Address at, std::uint64_t bytes) co
 
 AuditReport Observer::finish() {
     finished_ = true;
-    return auditor_.finish();
+    auto report = auditor_.finish();
+    report.findings.insert(report.findings.end(), expired_.begin(), expired_.end());
+    std::stable_sort(report.findings.begin(), report.findings.end(),
+                     [](const auto& a, const auto& b) { return a.line != b.line ? a.line < b.line : a.code < b.code; });
+    return report;
 }
 
 }  // namespace peerlane::auditing

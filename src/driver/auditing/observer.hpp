@@ -14,6 +14,8 @@
 #include <peerlane/auditing.hpp>
 #include <peerlane/trace.hpp>
 
+#include "kernels/courier.hpp"
+
 namespace peerlane::auditing {
 
 class Observer {
@@ -44,7 +46,13 @@ class Observer {
     void launched(StreamView view, const Kernel& kernel, const void* arguments, LaunchShape shape);
     void flag_step(std::optional<StreamView> view, Address at, trace::Step::Kind kind, std::uint32_t value);
     void host_access(Address at, std::uint64_t bytes, bool write);
+    /// The host posted a message: a courier's launch says where its ring is, and its slots say what it will do. False
+    /// when these bytes are no slot.
+    bool message_posted(Address at, const void* from, std::uint64_t bytes);
     void polled(Address at, std::uint32_t value);
+    /// A finding of its own: what a program did after it gave up waiting is its business, that it had to is ours.
+    void wait_expired(const ExpiredWait& wait);
+    [[nodiscard]] const std::vector<AuditFinding>& expired() const { return expired_; }
     [[nodiscard]] bool is_flag(Address at, std::uint64_t bytes) const;
     /// Any event that needs no translation.
     void push(trace::Operation operation);
@@ -77,6 +85,9 @@ class Observer {
         trace::Operation operation;
         std::vector<trace::Step> steps;
     };
+    /// What a courier does for one message, in its own stream.
+    void carried(StreamView in, const MessageSlot& slot, Address done);
+    void courier_launched(StreamView view, const CourierArguments& arguments);
     [[nodiscard]] Spot find(Address at) const;
     trace::Id flag(Address at);
     trace::Id context(ContextId id) const;
@@ -101,6 +112,13 @@ class Observer {
     std::map<std::pair<int, Address>, trace::Id> foreign_;  ///< exported by other processes: process, base there
     std::map<Address, trace::Id> flags_;
     std::unordered_map<std::thread::id, trace::Id> threads_;
+    std::vector<AuditFinding> expired_;
+    struct Ring {
+        CourierArguments arguments;
+        StreamView stream;
+    };
+    std::vector<Ring> couriers_;
+    std::map<Address, MessageSlot> entries_;  ///< messages of streams, by their slot
     trace::Id capturing_ = trace::no_id;
     std::vector<Recorded> recording_;
     std::unordered_map<std::uint64_t, std::vector<Recorded>> graphs_;
