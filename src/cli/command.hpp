@@ -68,5 +68,6 @@ Command copy_command();
 Command simulate_command();
 Command audit_command();
 Command doctor_command();
+Command advise_command();
 
 }  // namespace peerlane::cli

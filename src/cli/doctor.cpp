@@ -1,94 +1,11 @@
 /// peerlane doctor: which device can really reach which, in which direction, for which kind of access, and why not.
 
-#include <algorithm>
-#include <filesystem>
-
-#include <fmt/format.h>
-
-#include <peerlane/named.hpp>
-
-#include "cli/command.hpp"
 #include "cli/doctor.hpp"
-#include "cli/doctor_causes.hpp"
+#include "cli/command.hpp"
 #include "cli/status.hpp"
-#include "cli/stop.hpp"
-#include "cli/target.hpp"
-#include "cli/version.hpp"
-#include "machine/read/record.hpp"
 
 namespace peerlane::cli {
 namespace {
-
-/// As the shell that reads it back takes it.
-std::string in_shell(const std::string& word) {
-    auto const plain =
-        word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@+%") ==
-        std::string::npos;
-    if (plain && !word.empty()) {
-        return word;
-    }
-    std::string out = "'";
-    for (auto const c : word) {
-        out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    }
-    return out + "'";
-}
-
-/// A ticket is read by strangers: files without their folders.
-bool for_strangers(const Globals& globals) {
-    return globals.format == Format::markdown;
-}
-
-std::string file_name(const std::string& path) {
-    return std::filesystem::path(path).filename().string();
-}
-
-/// What next commands begin with.
-std::string typed(const Globals& globals) {
-    std::string text = "peerlane";
-    for (auto const& machine : globals.machines) {
-        text += " --machine " + in_shell(for_strangers(globals) ? file_name(machine) : machine);
-    }
-    if (!globals.fabric.empty()) {
-        text += " --fabric " + in_shell(globals.fabric);
-    }
-    for (auto const& fault : globals.faults) {
-        text += " --fault " + in_shell(to_string(fault));
-    }
-    return text;
-}
-
-/// The text of a record among the machines; empty when there is none.
-std::optional<std::string> record_among(const std::vector<std::string>& machines) {
-    std::optional<std::string> record;
-    for (auto const& machine : machines) {
-        auto const& named = named_machines();
-        auto const is_named =
-            std::any_of(named.begin(), named.end(), [&](const NamedMachine& other) { return other.name == machine; });
-        if (is_named || machine.rfind("sim:", 0) == 0) {
-            continue;
-        }
-        auto text = read_input(machine);
-        if (read::is_record(text)) {
-            record = std::move(text);
-        }
-    }
-    if (record && machines.size() > 1) {
-        throw UsageError("a record is replayed by itself: it holds its machine");
-    }
-    return record;
-}
-
-/// What the facts alone say where nothing can be proven.
-Examination without_devices(const Target& target, const Facts& facts) {
-    Examination found;
-    found.machine = target.machine;
-    found.verdicts.simulated = target.simulated.has_value();
-    found.verdicts.seed = target.seed;
-    add_causes(found, facts, {});
-    found.verdicts.status = Health::inconclusive;
-    return found;
-}
 
 void show(Context& context, const Examination& found) {
     auto const format = context.globals.format;
@@ -96,6 +13,8 @@ void show(Context& context, const Examination& found) {
     context.out.print(format == Format::json ? document : doctor_text(found, format, context.out.color()));
     context.out.save(document);
 }
+
+}  // namespace
 
 Status exit_status(const Examination& found) {
     if (found.stopped_by != 0) {
@@ -114,33 +33,11 @@ Status exit_status(const Examination& found) {
     return inconclusive;
 }
 
+namespace {
+
 Status run(Context& context) {
     auto const asked = understand_doctor(context.given, context.globals);
-    StopSignals const signals;
-    if (auto const record = record_among(context.globals.machines)) {
-        auto found = replay(context, asked, context.globals.machines.front(), *record);
-        found.version = version();
-        conclude(found, asked.required);
-        show(context, found);
-        return exit_status(found);
-    }
-    auto target = open_target(context.globals);
-    auto facts = facts_of(target, context.globals);
-    if (for_strangers(context.globals)) {
-        facts = scrub(std::move(facts));
-    }
-    if (!target.driver) {
-        auto found = without_devices(target, facts);
-        found.version = version();
-        found.typed = typed(context.globals);
-        show(context, found);
-        need_driver(target);  // says what to type instead
-    }
-    auto found = examine(context, target, asked, facts, version());
-    found.typed = typed(context.globals);
-    if (for_strangers(context.globals)) {
-        found.recorded = file_name(found.recorded);
-    }
+    auto const found = find_out(context, asked, [&](const Examination& nothing) { show(context, nothing); });
     show(context, found);
     return exit_status(found);
 }

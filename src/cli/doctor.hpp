@@ -2,6 +2,7 @@
 /// The doctor: what was asked of it, and what it found, as values.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,6 +52,11 @@ struct Examination {
     std::string recorded{};  ///< the file that was written or replayed; empty for none
 };
 
+/// Replays a record that is given as the machine, else proves. Where there is no device, what the system itself shows
+/// goes to `nothing_runs` before NothingRuns is thrown. Throws what reading machines and proving throw.
+Examination find_out(Context& context, const DoctorAsked& asked,
+                     const std::function<void(const Examination&)>& nothing_runs);
+
 /// Proves. The driver of the target is closed before. Throws NothingRuns when nothing could run, and what prober_of
 /// throws.
 Examination examine(Context& context, Target& target, const DoctorAsked& asked, const Facts& facts,
@@ -62,6 +68,8 @@ Examination replay(const Context& context, const DoctorAsked& asked, const std::
 
 /// Sets `status` from the checks, the findings and what was required; fills `missing`.
 void conclude(Examination& examination, const std::vector<Check>& required);
+
+Status exit_status(const Examination& examination);
 
 /// For people, as the format says.
 std::string doctor_text(const Examination& examination, Format format, bool color);

@@ -11,12 +11,12 @@ std::string absolute(const char* variable) {
     return value != nullptr && *value == '/' ? value : "";
 }
 
-std::string folder(const char* variable, const char* below_home) {
+std::string folder(const char* variable, const char* below_home, const char* name = "/peerlane") {
     if (auto const base = absolute(variable); !base.empty()) {
-        return base + "/peerlane";
+        return base + name;
     }
     auto const home = absolute("HOME");
-    return home.empty() ? "" : home + below_home + "/peerlane";
+    return home.empty() ? "" : home + below_home + name;
 }
 
 }  // namespace
@@ -27,6 +27,16 @@ std::string cache_folder() {
 
 std::string state_folder() {
     return folder("XDG_STATE_HOME", "/.local/state");
+}
+
+std::string vllm_cache_folder() {
+    auto own = absolute("VLLM_CACHE_ROOT");
+    return own.empty() ? folder("XDG_CACHE_HOME", "/.cache", "/vllm") : own;
+}
+
+std::string sglang_cache_folder() {
+    auto const home = absolute("HOME");
+    return home.empty() ? "" : home + "/.cache/sglang";
 }
 
 }  // namespace peerlane::cli

@@ -10,4 +10,9 @@ std::string cache_folder();
 /// `$XDG_STATE_HOME/peerlane`, `$HOME/.local/state/peerlane`; empty when neither says.
 std::string state_folder();
 
+/// Where vLLM keeps its files ($VLLM_CACHE_ROOT, $XDG_CACHE_HOME/vllm, $HOME/.cache/vllm) and SGLang its own
+/// ($HOME/.cache/sglang), as their sources say; empty when nothing says.
+std::string vllm_cache_folder();
+std::string sglang_cache_folder();
+
 }  // namespace peerlane::cli
