@@ -1,4 +1,4 @@
-// Four copies of unequal size at once, on two devices and on the simulated machine of the same kind: what the simulator
+// Copies of unequal size at once, on two devices and on the simulated machine of the same kind: what the simulator
 // foretells of each against what happens.
 //
 //   concurrent MACHINE [OUT.json]        MACHINE: what the devices are simulated as, h200-pair
@@ -56,6 +56,16 @@ const std::vector<Set>& sets() {
           {gpu(0), host(), 0, 256 * MiB},
           {host(), gpu(1), 1, 384 * MiB},
           {gpu(1), host(), 1, 128 * MiB}}},
+        // What the sets above leave open: whether a push waits for a pull of the same direction that came first, and
+        // whether one device can push and pull at once.
+        {"a pull, then a push",
+         {{gpu(0), gpu(1), 1, 512 * MiB}, {gpu(0), gpu(1), 0, 256 * MiB}, {gpu(0), gpu(1), 1, 128 * MiB}}},
+        {"one device both ways", {{gpu(0), gpu(1), 0, 512 * MiB}, {gpu(1), gpu(0), 0, 384 * MiB}}},
+        {"one device, both ways and the host",
+         {{gpu(0), gpu(1), 0, 1 * GiB},
+          {gpu(1), gpu(0), 0, 600 * MiB},
+          {host(), gpu(0), 0, 96 * MiB},
+          {gpu(0), host(), 0, 96 * MiB}}},
     };
     return all;
 }
@@ -125,10 +135,10 @@ void measure(bench::Report& report, Driver& real, Driver& simulated) {
         for (std::size_t i = 0; i < set.flows.size(); ++i) {
             std::size_t at = 0, peer_at = 0;
             auto const& flow = set.flows[i];
-            report.rows.push_back(
-                bench::interleave(fmt::format("{}: {}>{}", set.name, to_string(flow.from), to_string(flow.to)),
-                                  flow.bytes, {"devices", [&] { return seen[i][at++ % rounds]; }},
-                                  {{"simulated", [&] { return told[i][peer_at++ % rounds]; }}}, rounds));
+            report.rows.push_back(bench::interleave(
+                fmt::format("{}: {}>{} by {}", set.name, to_string(flow.from), to_string(flow.to), flow.issuer),
+                flow.bytes, {"devices", [&] { return seen[i][at++ % rounds]; }},
+                {{"simulated", [&] { return told[i][peer_at++ % rounds]; }}}, rounds));
         }
     }
 }

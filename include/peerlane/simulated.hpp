@@ -36,8 +36,9 @@ class SimulatedMachine {
 /// What the simulated hardware does beyond its description and beyond what any model above the seam knows: for tests
 /// that measuring and planning must pass honestly. Nothing but measuring can see it.
 struct SimEffects {
-    double jitter = 0;       ///< part by which each transfer is longer or shorter, at most; drawn from the seed
-    double arbitration = 0;  ///< part of its share that a copy loses beside another copy of the same device
+    double jitter = 0;             ///< part by which each transfer is longer or shorter, at most; drawn from the seed
+    double arbitration = 0;        ///< part of its share that a copy loses beside another copy of the same device
+    std::optional<int> engines{};  ///< copies that a device runs at once; it still claims all its engines
     struct SharedPort {
         std::vector<int> devices;
         double gbs = 0;  ///< all that leaves or enters any of them
@@ -52,10 +53,26 @@ struct SimEffects {
     std::optional<double> write_collapse_gbs{};
 };
 
+/// All of them at once, drawn from the seed: jitter of up to 5 %, two or three engines that are not served alike, two
+/// devices behind a port that nobody told of, one direction of a device's fastest link at a third to two thirds, and,
+/// on half of the machines, writes that collapse.
+SimEffects hidden_effects(const Machine& machine, std::uint64_t seed);
+
+/// When simulated devices work. Device times are the same in the first two; a program that is right gives the same
+/// bytes in all three.
+enum class SimProgress : std::uint8_t {
+    when_waited,     ///< only inside a call that waits or asks: as late as can be
+    as_time_passes,  ///< up to the caller's clock in every call
+    /// The same with pauses of the host drawn from the seed, up to 2 ms before a call, so that work may be done before
+    /// the next call comes.
+    host_pauses,
+};
+
 struct SimOptions {
     std::vector<Fault> faults{};
-    std::uint64_t seed = 1;  ///< of what memory holds before it is written, and of jitter
+    std::uint64_t seed = 1;  ///< of what memory holds before it is written, of jitter and of pauses
     SimEffects effects{};
+    SimProgress progress = SimProgress::when_waited;
 };
 
 /// Throws std::invalid_argument for a machine without devices or a fault that names a device it lacks. Safe to use from

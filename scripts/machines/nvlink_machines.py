@@ -2,6 +2,7 @@
 from build import Machine, figure
 
 H200_FACTS = "own measurement of two H200, 2026-11-30"
+NVBANDWIDTH = "nvbandwidth 0.8 on the same pair, 2026-11-30"
 READ = "read from public pages 2026-11"
 
 
@@ -23,10 +24,15 @@ def h200_pair():
         "pcie_efficiency": figure(0.881, "host to device alone, 55.5 of 63.02 GB/s; " + H200_FACTS, ["large copies"]),
         "to_device_gbs": figure(55.5, "host to device alone; " + H200_FACTS, ["large copies"]),
         "from_device_gbs": figure(55.3, "device to host alone; " + H200_FACTS, ["large copies"]),
+        "pcie_duplex": figure(0.922, "51.0 GB/s out of a device while others go in, 55.3 alone; " + NVBANDWIDTH, ["nvbandwidth 0.8"]),
+        "host_port_duplex": figure(0.909, "51.0 out and 49.9 in at once, of 55.5 each; " + NVBANDWIDTH, ["nvbandwidth 0.8"]),
+        "host_memory_gbs": figure(163.0, "30.6 into each device while 51.0 come out of each; " + NVBANDWIDTH, ["nvbandwidth 0.8"]),
         "staged_by_driver_gbs": figure(37.2, "h100-8: P2P off, 36.3 to 38.1"),
         "pageable_gbs": figure(7.0, "copies from pageable memory; " + H200_FACTS, ["large copies"]),
         "pull_ramp_gbs": figure(203.0, "kernel pull with few requests under way (8 blocks); " + H200_FACTS, ["large copies"]),
         "local_gbs": figure(4416.0, "0.92 of the 4.8 TB/s of the vendor's data sheet; the part chosen on reads 4096 bytes apart", ["strides"]),
+        "piece_overhead_bytes": figure(246, "512 bytes a page, 132 blocks: 250 of 370 GB/s; " + H200_FACTS, ["pages by kernel"]),
+        "piece_s": figure(78e-9, "512 bytes a page, 32 blocks: 210 GB/s; " + H200_FACTS, ["pages by kernel"]),
         "copy_engines": figure(3, "device attribute; " + H200_FACTS),
         "multiprocessors": figure(132, "vendor's data sheet"),
     }
@@ -147,6 +153,9 @@ def h800_8():
         "pcie_efficiency": figure(0.881, "h200-pair: 55.5 of 63.02 GB/s, host to device alone"),
         "to_device_gbs": figure(55.5, "h200-pair, host to device alone"),
         "from_device_gbs": figure(55.3, "h200-pair, device to host alone"),
+        "host_port_duplex": figure(0.788, "52.9 in under 34.5 out, of 55.5 each",
+                                   ["host_to_device on: H2D under D2H", "device_to_host on: D2H under H2D"]),
+        "to_host_share": figure(0.65, "34.5 out under 52.9 in", ["device_to_host on: D2H under H2D"]),
     }
     return hopper_board(m, [2, 2, 2, 2])
 

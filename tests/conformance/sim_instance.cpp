@@ -50,8 +50,9 @@ Machine switched_machine(int devices) {
     return machine;
 }
 
-Opened open_simulated_rig(Rig rig) {
+Opened open_working(Rig rig, SimProgress progress) {
     SimOptions options;
+    options.progress = progress;
     switch (rig) {
         case Rig::pair:
             break;
@@ -65,8 +66,16 @@ Opened open_simulated_rig(Rig rig) {
     return {open_simulated(SimulatedMachine(switched_machine(rig == Rig::eight_slots ? 10 : 2)), options), ""};
 }
 
+Opened open_simulated_rig(Rig rig) {
+    return open_working(rig, SimProgress::when_waited);
+}
+/// Devices work while the host goes on, as real ones do.
+Opened open_passing_rig(Rig rig) {
+    return open_working(rig, SimProgress::as_time_passes);
+}
+
 }  // namespace
 
-PEERLANE_CONFORMS(Simulated, Backend{"pair", open_simulated_rig});
+PEERLANE_CONFORMS(Simulated, Backend{"pair", open_simulated_rig}, Backend{"as_time_passes", open_passing_rig});
 
 }  // namespace peerlane::conformance

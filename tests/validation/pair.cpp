@@ -8,35 +8,15 @@
 #include <peerlane/units.hpp>
 
 #include "pair_runs.hpp"
-#include "table.hpp"
+#include "pair_tables.hpp"
 
 namespace peerlane::validation {
 namespace {
 
 constexpr double giga = 1e9;
 
-Table table(const std::string& title, bool judged = true) {
-    Table result;
-    result.machine = "h200-pair";
-    result.title = title;
-    result.source = "own measurement of two H200, 2026-11-30";
-    result.median_bound = judged ? 0.05 : 0;
-    result.worst_bound = judged ? 0.15 : 0;
-    return result;
-}
-
-void add(Table& into, const std::string& name, double theirs, std::function<double(Driver&)> play,
-         bool fitted = false) {
-    Cell cell;
-    cell.name = name;
-    cell.low = cell.high = theirs;
-    cell.play = std::move(play);
-    cell.fitted = fitted;
-    into.cells.push_back(std::move(cell));
-}
-
 Table large_copies() {
-    auto result = table("large copies");
+    auto result = pair_table("large copies");
     add(
         result, "pushed, 1 GiB", 396.7, [](Driver& d) { return first_rate(d, {push(0, 1)}); }, true);
     add(
@@ -71,7 +51,7 @@ Table large_copies() {
 }
 
 Table together() {
-    auto result = table("both directions, and host legs together");
+    auto result = pair_table("both directions, and host legs together");
     add(result, "0>1 and 1>0 at once, sum", 784, [](Driver& d) { return sum_of_rates(d, {push(0, 1), push(1, 0)}); });
     add(result, "out of 0 while into 1", 53.1, [](Driver& d) {
         return first_rate(d, {{gpu(0), host(), 0}, {host(), gpu(1), 1}});
@@ -92,7 +72,7 @@ constexpr BySize by_size_rows[] = {{4_KiB, 1.40, 0.66, 11.4, 10.0},   {64_KiB, 2
                                    {64_MiB, 388, 372, 182, 192}};
 
 Table by_size(const std::string& title, double BySize::*column, bool fitted) {
-    auto result = table(title);
+    auto result = pair_table(title);
     for (auto const& row : by_size_rows) {
         auto const bytes = row.bytes;
         // Fixed costs are read off the smallest row, for they show nowhere else; how long a pull takes to get going was
@@ -113,7 +93,7 @@ Table by_size(const std::string& title, double BySize::*column, bool fitted) {
 }
 
 Table through_host() {
-    auto result = table("through pinned memory, by chunk");
+    auto result = pair_table("through pinned memory, by chunk");
     for (auto const& [chunk, gbs] :
          {std::pair(256_KiB, 28.5), std::pair(1_MiB, 44.7), std::pair(4_MiB, 52.0), std::pair(16_MiB, 53.4)}) {
         auto const bytes = chunk;
@@ -128,7 +108,7 @@ Table through_host() {
 }
 
 Table split() {
-    auto result = table("split: NVLink and a host lane, ratio to the plain copy");
+    auto result = pair_table("split: NVLink and a host lane, ratio to the plain copy");
     struct Row {
         std::uint64_t total, chunk;
         double ratio[7];
@@ -154,7 +134,7 @@ Table split() {
 }
 
 Table helped() {
-    auto result = table("host copies with the other device's link helping");
+    auto result = pair_table("host copies with the other device's link helping");
     add(result, "in, half in chunks of 16 MiB over device 1", 107.9,
         [](Driver& d) { return helped_in(d, 1_GiB, 16_MiB); });
     add(result, "out", 107.8, [](Driver& d) { return helped_out(d, 1_GiB, 16_MiB); });
@@ -162,7 +142,7 @@ Table helped() {
 }
 
 Table pages() {
-    auto result = table("blocks, scattered: loop of copies, one batch call");
+    auto result = pair_table("blocks, scattered: loop of copies, one batch call");
     // Host costs of these calls show nowhere else: they were chosen on these rows, so none is judged.
     for (auto const& [bytes, loop, batch] :
          {std::tuple(4_KiB, 1.7, 4.1), std::tuple(16_KiB, 6.5, 16.0), std::tuple(64_KiB, 24.5, 86.3)}) {
@@ -177,15 +157,35 @@ Table pages() {
     return result;
 }
 
+Table kernel_pages() {
+    auto result = pair_table("blocks, scattered: one kernel with index arrays");
+    struct Row {
+        std::uint64_t block;
+        double by_32, by_132;
+    };
+    // What a piece costs was read off the smallest one, for it shows nowhere else.
+    for (auto const& row : {Row{512, 210, 250}, Row{2_KiB, 333, 336}, Row{4_KiB, 352, 352}, Row{16_KiB, 367, 366},
+                            Row{64_KiB, 368, 368}}) {
+        auto const block = row.block;
+        add(
+            result, fmt::format("{} B, 32 blocks", block), row.by_32,
+            [block](Driver& d) { return page_kernel(d, block, 32); }, block == 512);
+        add(
+            result, fmt::format("{} B, 132 blocks", block), row.by_132,
+            [block](Driver& d) { return page_kernel(d, block, 132); }, block == 512);
+    }
+    return result;
+}
+
 Table driver_staging() {
-    auto result = table("nothing enabled: staged by the driver");
+    auto result = pair_table("nothing enabled: staged by the driver");
     result.access = false;
     add(result, "peer copy, 1 GiB", 37.3, [](Driver& d) { return first_rate(d, {push(0, 1)}); });
     return result;
 }
 
 Table strides() {
-    auto result = table("4-byte reads of device 1 by stride, useful GB/s");
+    auto result = pair_table("4-byte reads of device 1 by stride, useful GB/s");
     struct Row {
         std::uint64_t stride;
         double local, remote;
@@ -206,7 +206,7 @@ Table strides() {
 }
 
 Table touches() {
-    auto result = table("256 MiB touched by device 1, us");
+    auto result = pair_table("256 MiB touched by device 1, us");
     struct Row {
         unsigned times;
         double local, remote, copied;
@@ -237,12 +237,13 @@ std::vector<Table> pair_tables() {
                               split(),
                               helped(),
                               pages(),
+                              kernel_pages(),
                               driver_staging(),
                               strides(),
                               touches()};
-    Table kernel = table("blocks, scattered: one kernel with index arrays");
-    kernel.not_compared = "there is no kernel yet that copies scattered blocks";
-    tables.push_back(std::move(kernel));
+    for (auto& table : concurrent_tables()) {
+        tables.push_back(std::move(table));
+    }
     return tables;
 }
 

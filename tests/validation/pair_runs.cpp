@@ -7,6 +7,7 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/pages.hpp"
 #include "kernels/touch.hpp"
 
 namespace peerlane::validation {
@@ -206,6 +207,77 @@ double page_batch(Driver& driver, std::uint64_t block) {
         driver.synchronize(stream.view());
     });
     return static_cast<double>(blocks * block) / seconds / giga;
+}
+
+double page_kernel(Driver& driver, std::uint64_t block, unsigned ctas) {
+    constexpr int launches = 8;
+    auto const blocks = block < 2_KiB ? std::uint64_t{16384} : std::uint64_t{4096};
+    Sides const sides(driver, blocks * block);
+    Allocation const staging(driver, {host(), 2 * blocks * 8, MemoryKind::pinned});
+    Allocation const lists(driver, {gpu(0), 2 * blocks * 8});
+    std::vector<std::uint64_t> indices;
+    for (auto const step : {5U, 3U}) {
+        for (std::uint64_t i = 0; i < blocks; ++i) {
+            indices.push_back(i * step % blocks);
+        }
+    }
+    driver.write_host(staging.address(), indices.data(), indices.size() * 8);
+    Stream const stream(driver, 0);
+    driver.copy(stream.view(), {lists.location(), staging.location(), indices.size() * 8, CopyApi::automatic});
+    driver.synchronize(stream.view());
+    PagesArguments const arguments{.to = sides.to.address(),
+                                   .from = sides.from.address(),
+                                   .to_index = lists.address(),
+                                   .from_index = lists.address() + blocks * 8,
+                                   .pages = blocks,
+                                   .layers = 1,
+                                   .page_bytes = block,
+                                   .to_pitch = block,
+                                   .from_pitch = block,
+                                   .index_bytes = 8,
+                                   .unit = 16,
+                                   .many_layers = false};
+    Event const begin(driver, 0, true), end(driver, 0, true);
+    for (int i = 0; i <= launches; ++i) {
+        driver.launch(stream.view(), pages_kernel, &arguments, {ctas, 512});
+        if (i == 0) {
+            driver.record(begin.view(), stream.view());  // the first one gets the device going
+        }
+    }
+    driver.record(end.view(), stream.view());
+    driver.synchronize(stream.view());
+    return launches * static_cast<double>(blocks * block) / driver.elapsed(begin.view(), end.view()) / giga;
+}
+
+std::vector<double> rates_from_start(Driver& driver, const std::vector<Transfer>& transfers) {
+    std::vector<Allocation> memory;
+    std::vector<Stream> streams;
+    std::vector<Event> done;
+    for (auto const& transfer : transfers) {
+        for (auto const place : {transfer.from, transfer.to}) {
+            memory.emplace_back(driver, AllocationRequest{place, transfer.bytes,
+                                                          place.is_host() ? MemoryKind::pinned : MemoryKind::plain});
+        }
+        streams.emplace_back(driver, transfer.issuer);
+        done.emplace_back(driver, transfer.issuer);
+    }
+    auto const start = driver.now();
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+        auto const peers = transfers[i].from.is_device() && transfers[i].to.is_device();
+        driver.copy(streams[i].view(), {memory[2 * i + 1].location(), memory[2 * i].location(), transfers[i].bytes,
+                                        peers ? CopyApi::peer : CopyApi::automatic});
+        driver.record(done[i].view(), streams[i].view());
+    }
+    std::vector<double> rates(transfers.size());
+    for (auto left = transfers.size(); left > 0;) {
+        for (std::size_t i = 0; i < rates.size(); ++i) {
+            if (rates[i] == 0 && driver.query(done[i].view())) {
+                rates[i] = static_cast<double>(transfers[i].bytes) / (driver.now() - start) / giga;
+                --left;
+            }
+        }
+    }
+    return rates;
 }
 
 double useful_reads(Driver& driver, int owner, std::uint64_t stride) {

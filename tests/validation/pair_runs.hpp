@@ -26,6 +26,11 @@ double helped_out(Driver& driver, std::uint64_t bytes, std::uint64_t chunk);
 /// GB/s of many blocks, a copy each or all in one call.
 double page_loop(Driver& driver, std::uint64_t block);
 double page_batch(Driver& driver, std::uint64_t block);
+/// The same by one kernel with index arrays in device memory, pushed, launches one behind the other.
+double page_kernel(Driver& driver, std::uint64_t block, unsigned ctas);
+
+/// GB/s of each of these, each on a stream of its own: from the first submission until the host sees it done.
+std::vector<double> rates_from_start(Driver& driver, const std::vector<Transfer>& transfers);
 
 /// Useful GB/s of 4-byte reads by device 1 in memory of `owner`.
 double useful_reads(Driver& driver, int owner, std::uint64_t stride);

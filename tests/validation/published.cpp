@@ -301,7 +301,7 @@ class Reader {
                 }
             }
             auto const theirs = source.at("per_device")[static_cast<std::size_t>(d)].get<double>();
-            Cell cell{std::to_string(d), theirs, theirs, {}, {}, false};
+            Cell cell{std::to_string(d), theirs, theirs, {}, {}, fitted(key_, row)};
             cell.play = [transfers, total](Driver& driver) {
                 return total ? bytes_over_makespan(driver, transfers) : first_rate(driver, transfers);
             };

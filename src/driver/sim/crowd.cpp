@@ -117,7 +117,7 @@ double Crowd::allowed(int port, bool write) const {
     }
     auto limit = no_limit;
     auto const count = [](const std::set<int>& set) { return static_cast<int>(set.size()); };
-    for (auto const& rule : truth_->figures.interference) {
+    for (auto const& rule : *truth_->figures.interference) {
         if (rule.write == write && flows >= rule.flows && count(devices) >= rule.devices &&
             count(ports) >= rule.ports && count(busy) >= rule.busy_ports && (both_ways || !rule.both_ways)) {
             limit = rule.port_gbs * giga;

@@ -25,13 +25,15 @@ Engine::Engine(Truth truth)
       memory_(truth_),
       sharing_(truth_.network.capacity),
       crowd_(truth_),
-      free_engines_(truth_.machine.devices.size(), truth_.figures.copy_engines),
-      engine_queue_(truth_.machine.devices.size()),
+      lanes_(truth_.machine.devices.size(), truth_.effects.engines.value_or(truth_.figures.copy_engines)),
       busy_engines_(truth_.machine.devices.size()) {}
 
 Engine::~Engine() = default;
 
 OpId Engine::submit(Op op, const std::vector<OpId>& after, double arrival) {
+    if (fault_) {
+        return 0;
+    }
     auto const id = next_++;
     auto live = std::make_unique<Live>();
     live->id = id;
@@ -163,12 +165,9 @@ void Engine::handle(const Event& event) {
 
 void Engine::ready(Live& live) {
     if (live.op.kind == Op::Kind::copy && live.op.copy.bytes != 0) {
-        auto const device = static_cast<std::size_t>(live.op.device);
-        if (free_engines_[device] == 0) {
-            engine_queue_[device].push_back(live.id);
+        if (!lanes_.join(live.id, live.op.device, lanes_of(live.op))) {
             return;
         }
-        --free_engines_[device];
         live.has_engine = true;
     }
     begin(live);
@@ -232,11 +231,7 @@ void Engine::begin_copy(Live& live) {
         return;
     }
     live.way = copy_way(live, *to, *from);
-    auto const direct =
-        !live.way.uses.empty() && to->place.is_device() && from->place.is_device() && to->place != from->place &&
-        (memory_.copies_direct(from->place.index, to->place.index) ||
-         memory_.kernel_may(from->place.index, {}, *to, true) || memory_.kernel_may(to->place.index, {}, *from, false));
-    if (direct) {
+    if (!live.way.uses.empty() && goes_direct(*to, *from)) {
         live.between = {from->place.index, to->place.index};
     }
     if (!link_up(live) || !host_path_works(live, *to, *from)) {
@@ -246,6 +241,9 @@ void Engine::begin_copy(Live& live) {
         return;
     }
     live.left_bytes = copy.bytes;
+    if (live.op.batched) {
+        live.way.fixed_s = std::min(live.way.fixed_s, truth_.figures.batch_fixed_s);
+    }
     schedule(now_ + live.way.fixed_s, live.id, Event::What::flow_starts);
 }
 
@@ -257,9 +255,9 @@ void Engine::start_flow(Live& live) {
     live.rate = 0;
     // Engines of one device that are not served alike: the one that starts beside a busy one gets less.
     auto& busy = busy_engines_[static_cast<std::size_t>(live.op.device)];
-    auto const share = live.has_engine && busy > 0 ? 1.0 - effects.arbitration : 1.0;
+    auto const unfair = live.has_engine && busy > 0 ? 1.0 - effects.arbitration : 1.0;
     busy += live.has_engine ? 1 : 0;
-    live.flow = sharing_.add(live.way.uses, share, live.way.cap);
+    live.flow = sharing_.add(live.way.uses, unfair * live.way.share, live.way.cap);
     crowd_.start(live.way.uses, live.way.peer, sharing_);
     live.flowing = true;
     ++live.version;
@@ -311,12 +309,10 @@ void Engine::complete(Live& live) {
     auto const device = live.op.device;
     auto const next = std::move(live.next);
     if (live.has_engine) {
-        auto& queue = engine_queue_[static_cast<std::size_t>(device)];
-        if (queue.empty()) {
-            ++free_engines_[static_cast<std::size_t>(device)];
-        } else {
-            schedule(now_, queue.front(), Event::What::granted);
-            queue.pop_front();
+        granted_.clear();
+        lanes_.leave(id, granted_);
+        for (auto const granted : granted_) {
+            schedule(now_, granted, Event::What::granted);
         }
     }
     if (auto const kept = remembered_.find(id); kept != remembered_.end()) {
@@ -352,6 +348,7 @@ void Engine::fail(Live& live, int code, bool sticky, int accessor, int owner, co
         crowd_.clear(sharing_);
         std::fill(busy_engines_.begin(), busy_engines_.end(), 0);
         live_.clear();
+        lanes_.clear();
         watchers_.clear();
         queued_.clear();
         events_ = {};

@@ -4,7 +4,6 @@
 /// bit.
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -18,6 +17,7 @@
 #include <peerlane/error.hpp>
 
 #include "driver/sim/crowd.hpp"
+#include "driver/sim/lanes.hpp"
 #include "driver/sim/memory.hpp"
 #include "driver/sim/truth.hpp"
 #include "kernels/kernel.hpp"
@@ -40,6 +40,7 @@ struct Op {
     const Kernel* kernel = nullptr;
     std::vector<std::byte> arguments{};
     LaunchShape shape{};
+    bool batched = false;  ///< one of many of one call
 };
 
 class Engine {
@@ -114,6 +115,7 @@ class Engine {
     struct Way {
         std::vector<model::Use> uses;
         double cap = model::Sharing::no_cap;
+        double share = 1.0;  ///< where links are full, to that of other flows
         double fixed_s = 0;
         const Fault* fault = nullptr;  ///< on what arrives
         int mirror_accessor = -1;      ///< who believes it wrote (or reads its own writes)
@@ -124,6 +126,9 @@ class Engine {
     void schedule(double time, OpId op, Event::What what, std::uint64_t version = 0);
     void handle(const Event& event);
     void ready(Live& live);
+    /// The lanes that a copy has to be first in; none where its memory is gone.
+    [[nodiscard]] Lanes::Taken lanes_of(const Op& op) const;
+    [[nodiscard]] bool goes_direct(const Block& to, const Block& from) const;
     void begin(Live& live);
     void begin_copy(Live& live);
     void step_kernel(Live& live, StepAnswer answer);
@@ -150,7 +155,7 @@ class Engine {
     Way kernel_way(const Live& live, const MemoryStep& step, const Block* to, const Block* from) const;
     void add_uses(std::vector<model::Use>& uses, const std::vector<int>& links, double weight = 1.0) const;
     void host_uses(Way& way, int device, Place place, bool to_host) const;
-    void peer_uses(Way& way, int source, int destination, bool write) const;
+    void peer_uses(Way& way, int source, int destination, bool write, bool threads) const;
     void staged_uses(Way& way, int source, int destination) const;
     [[nodiscard]] double peer_cap(int source, int destination, double cap) const;
     [[nodiscard]] bool may_touch(Live& live, const Block* block, Address at, std::uint64_t bytes, bool write);
@@ -170,8 +175,8 @@ class Engine {
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::unordered_map<OpId, std::unique_ptr<Live>> live_;
     std::unordered_map<OpId, double> remembered_;
-    std::vector<int> free_engines_;
-    std::vector<std::deque<OpId>> engine_queue_;
+    Lanes lanes_;
+    std::vector<OpId> granted_;
     std::vector<int> busy_engines_;  ///< of each device: those whose bytes are under way
     std::unordered_map<model::FlowId, OpId> flow_owner_;
     bool flows_changed_ = false;

@@ -65,11 +65,12 @@ class Reader {
             into.push_back({word("from"), word("to"), word("kind"), number(entry["gbs"], key)});
         }
     }
-    void operator()(const char* key, std::vector<InterferenceFigure>& into) {
+    void operator()(const char* key, std::optional<std::vector<InterferenceFigure>>& into) {
         auto const* value = find(key);
         if (value == nullptr) {
             return;
         }
+        into.emplace();
         if (!value->is_array()) {
             refuse(key, "is not a list");
         }
@@ -100,7 +101,7 @@ class Reader {
             if (rule.port_gbs <= 0) {
                 refuse(key, "has a rate of 0");
             }
-            into.push_back(rule);
+            into->push_back(rule);
         }
     }
     void finish() {
@@ -175,13 +176,18 @@ void visit(Figures& f, Visit&& on) {
     PEERLANE_FIGURE(staged_by_driver_fraction);
     PEERLANE_FIGURE(staged_total_gbs);
     PEERLANE_FIGURE(staged_shared_uplink);
+    PEERLANE_FIGURE(staged_duplex);
+    PEERLANE_FIGURE(to_host_share);
     PEERLANE_FIGURE(pageable_gbs);
     PEERLANE_FIGURE(push_fixed_s);
     PEERLANE_FIGURE(pull_fixed_s);
     PEERLANE_FIGURE(host_leg_fixed_s);
     PEERLANE_FIGURE(local_fixed_s);
     PEERLANE_FIGURE(staged_fixed_s);
+    PEERLANE_FIGURE(batch_fixed_s);
     PEERLANE_FIGURE(kernel_fixed_s);
+    PEERLANE_FIGURE(piece_overhead_bytes);
+    PEERLANE_FIGURE(piece_s);
     PEERLANE_FIGURE(kernel_start_s);
     PEERLANE_FIGURE(loaded_load_s);
     PEERLANE_FIGURE(cache_bytes);
@@ -275,6 +281,8 @@ Figures read_figures(std::string_view machine_json, const std::string& file) {
                 figures.staged_total_gbs,
                 figures.staged_shared_uplink,
                 figures.kernel_store_gbs_per_cta,
+                figures.staged_duplex,
+                figures.to_host_share,
                 figures.kernel_load_gbs_per_cta});
     for (auto const& capacity : figures.capacities) {
         if (capacity.gbs <= 0) {

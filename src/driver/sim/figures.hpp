@@ -39,7 +39,7 @@ struct Figures {
     double xgmi_efficiency = 0.76;
     double interconnect_efficiency = 0.7;
     // Both directions of a cable at once: each gets this part of what it gets alone.
-    double pcie_duplex = 0.95;
+    std::optional<double> pcie_duplex{};  ///< empty: by what the cable ends at
     std::optional<double> nvlink_duplex{};
     double xgmi_duplex = 0.94;
     std::optional<double> host_port_duplex{};   ///< the same for transfers from and to host memory at a root port
@@ -48,8 +48,9 @@ struct Figures {
     double crossing_duplex = 0.95;
     double busy_port_efficiency = 0.74;    ///< of a device's PCIe port that several peer transfers leave or enter
     double xgmi_routed_efficiency = 0.92;  ///< of the ways over other devices, where no link joins two
-    std::vector<InterferenceFigure> interference;  ///< JSON: [{"kind": "write", "flows": , ..., "port_gbs": }]
-    std::vector<CapacityFigure> capacities;        ///< JSON: [{"from": , "to": , "gbs": }] or [{"kind": , "gbs": }]
+    /// JSON: [{"kind": "write", "flows": , ..., "port_gbs": }]. nullopt: by the kind of machine.
+    std::optional<std::vector<InterferenceFigure>> interference{};
+    std::vector<CapacityFigure> capacities;  ///< JSON: [{"from": , "to": , "gbs": }] or [{"kind": , "gbs": }]
 
     // Engines.
     int copy_engines = 3;  ///< of a device
@@ -71,6 +72,8 @@ struct Figures {
     std::optional<double> staged_by_driver_fraction{};  ///< of that leg; empty: by generation
     std::optional<double> staged_total_gbs{};  ///< all such copies together, where the driver gains little from several
     double staged_shared_uplink = 0.73;        ///< of that total, where both legs take one cable
+    std::optional<double> staged_duplex{};     ///< of one device, both ways together, to one copy; empty: by generation
+    double to_host_share = 2;  ///< of a copy into the host's memory where it meets one out of it, to that one's
     double pageable_gbs = 7;
 
     // Fixed times on the device.
@@ -78,12 +81,15 @@ struct Figures {
     double pull_fixed_s = 6.2e-6;
     double host_leg_fixed_s = 4.45e-6;  ///< 9.2 us a chunk of 256 KiB less its bytes (h200-pair)
     double local_fixed_s = 1.6e-6;
+    double batch_fixed_s = 0.4e-6;  ///< of a copy of a batch call; assumed: it hides behind the call's own time
     double staged_fixed_s = 12e-6;
     double kernel_fixed_s = 0.6e-6;
-    double kernel_start_s = 1.0e-6;   ///< from the end of the call to the start on an idle device
-    double start_latency_s = 3.3e-6;  ///< from the end of the call to the start on an idle device
-    double event_latency_s = 1.0e-6;  ///< from an event to a stream of another device that waits for it
-    double remote_load_s = 860e-9;    ///< dependent load
+    double piece_overhead_bytes = 200;  ///< of lists that kernels move: what a piece costs beside its bytes, as bytes
+    double piece_s = 78e-9;             ///< ... and how long one block of threads is busy with a piece at least
+    double kernel_start_s = 1.0e-6;     ///< from the end of the call to the start on an idle device
+    double start_latency_s = 3.3e-6;    ///< from the end of the call to the start on an idle device
+    double event_latency_s = 1.0e-6;    ///< from an event to a stream of another device that waits for it
+    double remote_load_s = 860e-9;      ///< dependent load
     double local_load_s = 149e-9;
     double loaded_load_s = 643e-9;  ///< the same while all threads load
     double cache_bytes = 50e6;      ///< of the device

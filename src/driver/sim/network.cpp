@@ -24,8 +24,13 @@ std::size_t at(int index) {
     return static_cast<std::size_t>(index);
 }
 
+bool switched(const Graph& graph, const Link& link) {
+    auto const kind = link.kind == LinkKind::pcie ? NodeKind::pci_bridge : NodeKind::nvswitch;
+    return graph.nodes[at(link.from)].kind == kind || graph.nodes[at(link.to)].kind == kind;
+}
+
 double effective_gbs(const Graph& graph, const Link& link, const Figures& figures) {
-    auto gbs = assumed_gbs(link) * link_efficiency(figures, link);
+    auto gbs = assumed_gbs(link) * link_efficiency(figures, link, switched(graph, link));
     for (auto const& figure : figures.capacities) {
         auto const by_kind = !figure.kind.empty() && figure.kind == to_string(link.kind);
         auto const by_name = figure.kind.empty() && figure.from == graph.nodes[at(link.from)].name &&
@@ -120,6 +125,7 @@ class Builder {
                 auto const from = graph_.device_node(a);
                 auto const to = graph_.device_node(b);
                 way.links = fabric_way(graph_, from, to);
+                way.switched = way.links.size() > 1;
                 if (!way.links.empty()) {
                     continue;
                 }
@@ -167,9 +173,8 @@ class Builder {
                 if (other.from != one.to || other.to != one.from || other.kind != one.kind) {
                     continue;
                 }
-                auto const switched = kind(one.from) == NodeKind::nvswitch || kind(one.to) == NodeKind::nvswitch;
                 auto const sum = net_.capacity[i] + net_.capacity[j];
-                auto const part = link_duplex(figures_, one, switched);
+                auto const part = link_duplex(figures_, one, switched(graph_, one));
                 if (one.kind == LinkKind::pcie) {
                     net_.twin[i] = static_cast<int>(j);
                     net_.twin[j] = static_cast<int>(i);
@@ -260,6 +265,14 @@ class Builder {
         net_.from_host.push_back(net_.from_numa.at({device, nearest}));
         net_.staged_to.push_back(staged.at(nearest).first);
         net_.staged_from.push_back(staged.at(nearest).second);
+        if (!net_.staged_total) {
+            auto const port = net_.pcie_out.back();
+            auto const generation = port < 0 ? 4 : link(port).generation.value_or(4);
+            auto const one = figures_.staged_by_driver_gbs ? *figures_.staged_by_driver_gbs * giga
+                                                           : std::min(net_.staged_to.back(), net_.staged_from.back());
+            net_.staged_here.push_back(add(one * staged_duplex(figures_, graph_, generation),
+                                           "copies that the driver stages, gpu" + std::to_string(device)));
+        }
     }
 
     [[nodiscard]] int socket_of(int bridge) const {
@@ -285,7 +298,7 @@ class Builder {
             return found->second;
         }
         auto& port = ports_[{bridge, other_socket}];
-        auto const gbs = crossing_gbs(figures_, uplink.generation.value_or(4), assumed_gbs(uplink), other_socket);
+        auto const gbs = crossing_gbs(figures_, uplink, switched(graph_, uplink), other_socket);
         if (gbs) {
             auto const capacity = std::max(*gbs, measured_) * giga;
             auto const to = name(bridge) + (other_socket ? " to other sockets" : " to other ports");
@@ -323,7 +336,7 @@ class Builder {
                 way.write_limits.push_back(limit);
             }
         }
-        if (!figures_.interference.empty()) {
+        if (figures_.interference && !figures_.interference->empty()) {
             for (auto const bridge : {way.port_out, way.port_in}) {
                 if (net_.writes_out.count(bridge) == 0) {
                     net_.writes_out[bridge] = add(no_limit, "writes out of " + name(bridge) + " to other ports");

@@ -22,6 +22,7 @@ struct PeerWay {
     int port_out = -1;              ///< host bridge where it leaves towards another one; -1: it crosses none
     int port_in = -1;
     bool over_pcie = false;
+    bool switched = false;  ///< through a switch of the fabric, which every other device is behind too
 };
 
 /// Rates in bytes/s. The links of the graph come first, then limits that several of them share.
@@ -36,6 +37,7 @@ struct Network {
     std::map<int, int> numa_memory;              ///< NUMA node -> link of its memory
     std::optional<int> host_duplex;              ///< limit that all host legs share
     std::optional<int> staged_total;             ///< limit that all copies staged by the driver share
+    std::vector<int> staged_here;                ///< [device], where there is none for all: of those from and to it
     std::map<std::pair<int, int>, std::vector<int>> to_numa, from_numa;  ///< {device, NUMA node}
     std::vector<int> twin;                    ///< [link of the graph]: other direction of the same PCIe cable; -1: none
     std::vector<double> duplex;               ///< [link of the graph]: part that is left of it while its twin is in use

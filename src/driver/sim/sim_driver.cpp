@@ -1,6 +1,7 @@
 #include "driver/sim/sim_driver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::unique_ptr<Driver> open_simulated(const SimulatedMachine& machine, const Si
         throw std::invalid_argument("open_simulated: the machine has no devices");
     }
     return std::make_unique<sim::SimDriver>(sim::make_truth(machine.machine(), machine.figures(), options),
-                                            machine.machine());
+                                            machine.machine(), options.progress);
 }
 
 }  // namespace peerlane
@@ -34,7 +35,8 @@ constexpr std::uint64_t legacy_key(int device) {
 
 }  // namespace
 
-SimDriver::SimDriver(Truth truth, Machine machine) : machine_(std::move(machine)), engine_(std::move(truth)) {
+SimDriver::SimDriver(Truth truth, Machine machine, SimProgress progress)
+    : machine_(std::move(machine)), progress_(progress), engine_(std::move(truth)) {
     for (auto& pair : machine_.pairs) {
         pair.measured = {};  // the driver states facts; rates are for those who measure
         pair.claim = engine_.truth().claims(pair.accessor, pair.owner);
@@ -70,7 +72,21 @@ double& SimDriver::clock() const {
 void SimDriver::charge(double seconds) const {
     auto& time = clock();
     time += seconds;
+    if (progress_ != SimProgress::when_waited) {
+        time += progress_ == SimProgress::host_pauses ? pause() : 0.0;
+        engine_.advance([&] { return engine_.fault().has_value(); }, time);
+        changed_.notify_all();
+    }
     latest_ = std::max(latest_, time);
+}
+
+double SimDriver::pause() const {
+    auto mixed = (engine_.truth().seed + ++pauses_ * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
+    mixed = (mixed ^ (mixed >> 29)) * 0x94d049bb133111ebULL;
+    mixed ^= mixed >> 32;
+    // Half of the calls come at once, some after a short copy, some after a long one.
+    static constexpr std::array<double, 8> longest{0, 0, 0, 0, 5e-6, 5e-6, 50e-6, 2e-3};
+    return longest[mixed % longest.size()] * static_cast<double>(mixed >> 11) * 0x1p-53;
 }
 
 void SimDriver::check_alive() const {

@@ -53,7 +53,7 @@ struct EventState {
 
 class SimDriver final : public Driver {
   public:
-    explicit SimDriver(Truth truth, Machine machine);
+    SimDriver(Truth truth, Machine machine, SimProgress progress);
 
     bool simulated() const override { return true; }
     const Machine& machine() const override { return machine_; }
@@ -121,7 +121,9 @@ class SimDriver final : public Driver {
 
     /// The calling thread's clock; made at the latest time known when it first calls.
     double& clock() const;
+    /// Adds to the calling thread's clock. Devices work meanwhile, where they are to.
     void charge(double seconds) const;
+    [[nodiscard]] double pause() const;
     void check_alive() const;
     StreamState& stream_of(StreamView view, const char* call) const;
     std::uint64_t key_of(StreamView view) const;
@@ -140,6 +142,8 @@ class SimDriver final : public Driver {
     [[nodiscard]] bool uses_block(const Block& block) const;
 
     Machine machine_;
+    SimProgress progress_;
+    mutable std::uint64_t pauses_ = 0;
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
     mutable Engine engine_;

@@ -115,6 +115,7 @@ void SimDriver::destroy_pool(PoolId pool) {
 
 void SimDriver::write_host(Address to, const void* from, std::uint64_t bytes) {
     Lock const lock(mutex_);
+    charge(0);
     if (bytes == 0) {
         return;
     }
@@ -130,6 +131,7 @@ void SimDriver::write_host(Address to, const void* from, std::uint64_t bytes) {
 
 void SimDriver::read_host(Address from, void* to, std::uint64_t bytes) const {
     Lock const lock(mutex_);
+    charge(0);
     if (bytes == 0) {
         return;
     }
@@ -140,6 +142,7 @@ void SimDriver::read_host(Address from, void* to, std::uint64_t bytes) const {
 
 void SimDriver::fill_host(Address to, std::uint64_t bytes, Pattern pattern) {
     Lock const lock(mutex_);
+    charge(0);
     if (bytes == 0) {
         return;
     }
@@ -152,6 +155,7 @@ void SimDriver::fill_host(Address to, std::uint64_t bytes, Pattern pattern) {
 
 CheckOutcome SimDriver::check_host(Address at, std::uint64_t bytes, Pattern expected, Pattern poison) const {
     Lock const lock(mutex_);
+    charge(0);
     if (bytes == 0) {
         return {};
     }

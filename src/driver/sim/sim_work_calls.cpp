@@ -140,6 +140,7 @@ void SimDriver::copy_batch(StreamView stream, std::span<const CopyRequest> reque
         Op op;
         op.kind = Op::Kind::copy;
         op.copy = request;
+        op.batched = true;
         op.device = on.device;
         op.context = on.context;
         op.stream = key;

@@ -27,10 +27,6 @@ bool moves_range(Kind kind) {
            kind == Kind::fetch || kind == Kind::copies;
 }
 
-/// What a piece of a list costs beside its bytes, as bytes: 512-byte pages reach 0.7 of the rate of large ones and
-/// 4 KiB ones 0.95 on the pair (machines/h200-pair.json).
-constexpr std::uint64_t piece_overhead_bytes = 200;
-
 }  // namespace
 
 bool Engine::may_touch(Live& live, const Block* block, Address at, std::uint64_t bytes, bool write) {
@@ -155,7 +151,14 @@ void Engine::begin_step(Live& live) {
         return;
     }
     auto const& figures = truth_.figures;
-    live.left_bytes = step.bytes + step.pieces.size() * piece_overhead_bytes;
+    live.left_bytes = step.bytes;
+    if (!step.pieces.empty()) {
+        auto const count = static_cast<double>(step.pieces.size());
+        live.left_bytes += static_cast<std::uint64_t>(count * figures.piece_overhead_bytes);
+        auto const ctas = live.op.shape.ctas == 0 ? figures.multiprocessors : static_cast<int>(live.op.shape.ctas);
+        auto const busy_s = std::max(1e-12, count * figures.piece_s / ctas);
+        live.way.cap = std::min(live.way.cap, static_cast<double>(live.left_bytes) / busy_s);
+    }
     if (step.kind == Kind::read) {
         auto const ctas = live.op.shape.ctas;  // 0: as many threads as fit
         auto const threads = ctas == 0 ? 1e9 : static_cast<double>(ctas) * live.op.shape.threads;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "driver/sim/defaults.hpp"
 #include "driver/sim/fabric.hpp"
 #include "machine/paths.hpp"
 #include "machine/synthesize.hpp"
@@ -172,8 +173,11 @@ Truth make_truth(const Machine& machine, const Figures& figures, const SimOption
     for (auto const& slow : options.effects.slow_links) {
         truth.figures.capacities.push_back({slow.from, slow.to, "", slow.gbs});
     }
+    if (!truth.figures.interference) {
+        truth.figures.interference = interference(truth.machine.graph);
+    }
     if (options.effects.write_collapse_gbs) {
-        truth.figures.interference.push_back({true, 2, 2, 2, 1, false, *options.effects.write_collapse_gbs});
+        truth.figures.interference->push_back({true, 2, 2, 2, 1, false, *options.effects.write_collapse_gbs});
     }
     truth.network = make_network(truth.machine, truth.figures);
     for (auto const& port : options.effects.shared_ports) {

@@ -144,7 +144,9 @@ TEST(Pages, AFlagIsSetOnTheDestinationWhenTheListIsThere) {
     options.then_set = flag.location();
     options.value = 41;
     rig.mover.copy_pages(rig.copy(numbers, numbers), rig.stream.view(), options);
-    EXPECT_EQ(rig.driver->poll(flag.address()), 0U);
+    if (testing_sim::test_progress != SimProgress::host_pauses) {
+        EXPECT_EQ(rig.driver->poll(flag.address()), 0U);
+    }
     rig.driver->synchronize(rig.stream.view());
     EXPECT_EQ(rig.driver->poll(flag.address()), 41U);
     Allocation far(*rig.driver, {gpu(1), 64}), back(*rig.driver, {host(), 64, MemoryKind::pinned});

@@ -30,7 +30,7 @@ TEST(SimFigures, AValueIsANumberOrHasItsSource) {
 TEST(SimFigures, RulesOfInterferenceKeepTheirOrderAndConditions) {
     auto const rules = read(R"({"interference": [{"kind": "write", "devices": 2, "ports": 2, "port_gbs": 2.7},
                                 {"kind": "read", "flows": 5, "busy_ports": 3, "both_ways": true, "port_gbs": 7}]})")
-                           .interference;
+                           .interference.value();
     ASSERT_EQ(rules.size(), 2);
     EXPECT_TRUE(rules[0].write && rules[0].devices == 2 && rules[0].ports == 2 && rules[0].flows == 1 &&
                 !rules[0].both_ways);

@@ -45,8 +45,17 @@ inline Machine switched(int n) {
     return machine;
 }
 
+/// Tests of what runs on a simulator are compiled once for each way in which devices work beside the host
+/// (tests/CMakeLists.txt).
+#ifdef PEERLANE_SIM_PROGRESS
+inline constexpr SimProgress test_progress = SimProgress::PEERLANE_SIM_PROGRESS;
+#else
+inline constexpr SimProgress test_progress = SimProgress::when_waited;
+#endif
+
 inline std::unique_ptr<Driver> open_switched(int n, const std::vector<std::string>& faults = {}) {
     SimOptions options;
+    options.progress = test_progress;
     for (auto const& fault : faults) {
         options.faults.push_back(parse_fault(fault));
     }

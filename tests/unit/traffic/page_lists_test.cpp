@@ -76,7 +76,7 @@ TEST(PageLists, LinksCarryThePagesAndAFewBytesForEach) {
     auto const out = std::find_if(simulation.links.begin(), simulation.links.end(),
                                   [](const LinkLoad& link) { return link.name == "gpu0>nvswitch:0"; });
     ASSERT_NE(out, simulation.links.end());
-    EXPECT_EQ(out->bytes, 64.0 * MiB + 200.0 * 16384);
+    EXPECT_EQ(out->bytes, 64.0 * MiB + 246.0 * 16384);
 }
 
 TEST(PageLists, WithoutPeerAccessTheyGoThroughTheHost) {
