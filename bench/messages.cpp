@@ -15,6 +15,7 @@
 #include "bench_main.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/kernel.hpp"
+#include "kernels/post.hpp"
 #include "kernels/token.hpp"
 #include "messages_load.hpp"
 #include "messages_nccl.hpp"
@@ -96,6 +97,7 @@ class Bench {
         with_flag(report);
         checked_post(report);
         from_stream(report);
+        from_kernel(report);
         ping_pong(report);
         random_load(report);
         compute_beside(report);
@@ -240,6 +242,42 @@ class Bench {
         driver_.synchronize(source_.view());
         report.rows.push_back(
             {"message posted from a stream", 4096, ours.timing(4096), {{"copy and synchronise", copies.timing(4096)}}});
+    }
+
+    /// A kernel of the courier's device posts one message after the other and waits for each.
+    void from_kernel(bench::Report& report) {
+        Allocation const result(driver_, {host(), 64, MemoryKind::pinned});
+        (void)courier_.channel(pointer_to(to_.address()), room, pointer_to(from_.address()), room);
+        Event const begin(driver_, 0, true), end(driver_, 0, true);
+        for (auto const bytes : {64U, 4096U}) {
+            Times ours;
+            for (int i = 0; i < 21; ++i) {
+                courier_.start();
+                PostArguments const arguments{address_of(courier_.device_ring()),
+                                              to_.address(),
+                                              from_.address(),
+                                              Address::null,
+                                              result.address(),
+                                              bytes,
+                                              250,
+                                              1,
+                                              0.1};
+                driver_.record(begin.view(), source_.view());
+                driver_.launch(source_.view(), post_kernel, &arguments, {1, 1});
+                driver_.record(end.view(), source_.view());
+                while (!driver_.query(end.view())) {
+                    courier_.start();
+                }
+                PostOutcome outcome;
+                driver_.read_host(result.address(), &outcome, sizeof outcome);
+                if (outcome.met != 250) {
+                    show(false, fmt::format("messages of a kernel: {} of 250", outcome.met));
+                    return;
+                }
+                ours.add(driver_.elapsed(begin.view(), end.view()) / 250);
+            }
+            report.rows.push_back({"message posted by a kernel, done seen by it", bytes, ours.timing(bytes), {}});
+        }
     }
 
     /// Two resident kernels, each waiting in its own memory for what the other stores there.

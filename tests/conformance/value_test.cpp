@@ -95,6 +95,37 @@ TEST_P(StreamValues, AWaitIsMetByAnyValueAtLeastAsLarge) {
     }
 }
 
+/// As devices compare: what is at most 2^31 - 1 ahead has reached it, so that counters may wrap.
+TEST_P(StreamValues, AWaitComparesAsClocksDo) {
+    PEERLANE_NEEDS_GATE(0);
+    Stream const stream(driver(), 0);
+    Event const reached(driver(), 0);
+    Gate gate(driver(), witness());
+    struct Case {
+        std::uint32_t value, at_least;
+        bool met;
+    };
+    for (auto const& one : {Case{3, 0xfffffff0U, true}, Case{0xfffffff0U, 3, false}, Case{0x80000004U, 5, true},
+                            Case{0x80000005U, 5, false}, Case{0xffffffffU, 0x80000001U, true}}) {
+        gate.open(one.value);
+        gate.hold(stream.view(), one.at_least);
+        driver().record(reached.view(), stream.view());
+        EXPECT_EQ(driver().wait_for(reached.view(), one.met ? patience_s : blink_s), one.met)
+            << one.value << " for " << one.at_least;
+        gate.open(one.at_least);
+        EXPECT_TRUE(driver().wait_for(reached.view(), patience_s));
+    }
+}
+
+TEST_P(StreamValues, AnUrgentStreamIsAStream) {
+    PEERLANE_NEEDS(stream_memory_operations, 0);
+    Stream const stream(driver(), 0, StreamKind::urgent);
+    Flag flag(driver());
+    driver().write_value(stream.view(), flag.address(), 3);
+    driver().synchronize(stream.view());
+    EXPECT_EQ(flag.value(), 3U);
+}
+
 TEST_P(StreamValues, AWaitThatIsMetAlreadyDoesNotWait) {
     PEERLANE_NEEDS_GATE(0);
     Stream const stream(driver(), 0);

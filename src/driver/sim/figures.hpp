@@ -94,9 +94,9 @@ struct Figures {
     double loaded_load_s = 643e-9;  ///< the same while all threads load
     double cache_bytes = 50e6;      ///< of the device
     double fetch_add_s = 844e-9;
-    double flag_s = 1.2e-6;        ///< a store seen by a poller on the other side
-    double host_store_s = 1.1e-6;  ///< a flag of a kernel in host memory, fence included: a resident kernel's 64 bytes
-                                   ///< take 3.4 us from the host's post to its completion (h200-pair)
+    double flag_s = 1.05e-6;        ///< a store seen by a poller on the other side; 2.4 us there and back (h200-pair)
+    double host_store_s = 1.45e-6;  ///< a flag of a kernel in host memory, fence included: a resident kernel's 64 bytes
+                                    ///< take 3.4 us from the host's post to its completion (h200-pair)
 
     // Host costs of calls.
     double copy_call_s = 2.7e-6;

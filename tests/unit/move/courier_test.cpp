@@ -8,6 +8,7 @@
 #include <peerlane/error.hpp>
 #include <peerlane/units.hpp>
 
+#include "kernels/post.hpp"
 #include "support/list_oracle.hpp"
 #include "unit/sim/pair.hpp"
 
@@ -56,8 +57,9 @@ TEST(Courier, AMessageArrivesWithinMicroseconds) {
     auto const before = rig.courier.counters().residences;
     for (auto const& [bytes, least_s, most_s] : std::vector<std::tuple<std::uint64_t, double, double>>{
              {64, 2.8e-6, 4.2e-6}, {16 * KiB, 2.8e-6, 4.2e-6}, {64 * KiB, 3.8e-6, 5.8e-6}}) {
+        auto channel = rig.courier.channel(rig.to(), bytes, rig.from(), bytes);
         auto const start = rig.driver->now();
-        ASSERT_TRUE(rig.courier.post(rig.to(), rig.from(), bytes).wait(1));
+        ASSERT_TRUE(channel.post(0, 0, bytes).wait(1));
         auto const seconds = rig.driver->now() - start;
         EXPECT_GT(seconds, least_s) << bytes;
         EXPECT_LT(seconds, most_s) << bytes;
@@ -216,6 +218,37 @@ TEST(Courier, AStreamWaitsForAMessage) {
     std::uint64_t word = 0;
     rig.driver->read_host(rig.pinned.address(), &word, 8);
     EXPECT_EQ(word, pattern_word(rig.data.key, 0));
+}
+
+TEST(Courier, AKernelOfItsDevicePosts) {
+    Rig rig;
+    (void)rig.courier.channel(rig.to(), 2 * MiB, rig.from(), 2 * MiB);
+    Stream stream(*rig.driver, 0);
+    Allocation flag(*rig.driver, {gpu(1), 64});
+    auto const run = [&](std::uint32_t count, double budget_s) {
+        PostArguments const arguments{address_of(rig.courier.device_ring()),
+                                      rig.target.address(),
+                                      rig.source.address(),
+                                      flag.address(),
+                                      rig.pinned.address(),
+                                      2048,
+                                      count,
+                                      1,
+                                      budget_s};
+        rig.driver->launch(stream.view(), post_kernel, &arguments, {1, 1});
+        rig.driver->synchronize(stream.view());
+        PostOutcome outcome;
+        rig.driver->read_host(rig.pinned.address(), &outcome, sizeof outcome);
+        return outcome;
+    };
+    rig.courier.start();
+    EXPECT_EQ(run(200, 1e-3), (PostOutcome{200, 200}));
+    EXPECT_EQ(rig.look_at(0, 200 * 2048, rig.data), CheckOutcome{});
+    EXPECT_EQ(rig.look_at(200 * 2048, 4096, rig.poison), CheckOutcome{});
+    rig.driver->synchronize_device(0);
+    EXPECT_EQ(run(1, 100e-6), (PostOutcome{1, 0})) << "nobody is there, and the wait is bounded";
+    rig.courier.start();
+    EXPECT_EQ(run(1, 1e-3), (PostOutcome{1, 1})) << "what waited was carried before";
 }
 
 TEST(Courier, RefusesWhatIsWrongBeforeItIsPosted) {
