@@ -3,6 +3,8 @@
 
 #include "cuda_runtime_api.h"
 
+#pragma GCC diagnostic ignored "-Wpedantic"  // __int128, which nvcc takes too
+
 #define __device__
 #define __global__
 #define __shared__ static
@@ -18,6 +20,24 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
 template <class T>
 T __ldcv(const T* at) {
     return *at;
+}
+using std::max;
+using std::min;
+
+template <class T>
+T __ldcs(const T* at) {
+    return *at;
+}
+template <class T>
+T __ldg(const T* at) {
+    return *at;
+}
+template <class T>
+void __stcs(T* at, T value) {
+    *at = value;
+}
+inline std::uint64_t __umul64hi(std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return static_cast<unsigned>(((std::uint64_t{high} << 32) | low) >> (shift & 31));
