@@ -14,6 +14,10 @@ namespace {
 constexpr double least_difference = 0.05;
 constexpr double lower_bound = 0.5, upper_bound = 1.5;
 constexpr double hopeless = 2.0;
+constexpr int most_corrections = 4;  ///< before a split has to show that it is worth it
+constexpr double worth_it = 1.01;
+constexpr double worth_trying = 0.6;  ///< share of a route that may be as quick alone
+constexpr std::uint64_t rarely = 16;
 
 double median(std::vector<double> values) {
     auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -58,41 +62,109 @@ Correction correct(const std::vector<Observed>& routes) {
 Adaptation::Adaptation(std::vector<Route> planned) : routes_(std::move(planned)), seen_(routes_.size()) {
     for (auto const& route : routes_) {
         planned_.push_back(route.share);
+        if (route.legs.size() == 1 && (alone_.empty() || route.share > alone_.front().share)) {
+            alone_ = {route};
+        }
     }
+    if (!alone_.empty() && alone_.front().share < worth_trying) {
+        alone_.clear();
+    }
+    if (!alone_.empty()) {
+        alone_.front().share = 1.0;
+    }
+}
+
+double Adaptation::Clock::seconds(Driver& driver) const {
+    return std::max(driver.elapsed(start.view(), end.view()), 1e-9);
+}
+
+bool Adaptation::curious(int device) const {
+    auto const asleep = phase_ == Phase::settled && (copies_ + 1) % rarely != 0;
+    return !awaited_ && !asleep && routes_.size() >= 2 && (device_ < 0 || device_ == device);
+}
+
+Submission Adaptation::begin(Driver& driver, int device, bool may_look) {
+    auto const wanted = may_look && curious(device);
+    ++copies_;
+    if (!wanted) {
+        return {};
+    }
+    if (clocks_.size() != routes_.size()) {
+        clocks_.clear();
+        for (auto const& route : routes_) {
+            auto const issuer = route.legs.back().issuer.index;
+            clocks_.push_back({Event(driver, issuer, true), Event(driver, issuer, true)});
+        }
+    }
+    if (!whole_) {
+        whole_ = Clock{Event(driver, device, true), Event(driver, device, true)};
+        device_ = device;
+    }
+    awaited_ = true;
+    Submission how;
+    how.whole = whole_->view();
+    if (phase_ != Phase::trial) {
+        for (auto const& clock : clocks_) {
+            how.clocks.push_back(clock.view());
+        }
+    }
+    return how;
+}
+
+bool Adaptation::read(Driver& driver) {
+    if (!driver.query(whole_->end.view())) {
+        return false;
+    }
+    awaited_ = false;
+    wholes_.push_back(whole_->seconds(driver));
+    if (phase_ != Phase::trial) {
+        for (std::size_t i = 0; i < clocks_.size(); ++i) {
+            seen_[i].push_back(clocks_[i].seconds(driver));
+        }
+    }
+    return true;
 }
 
 std::optional<Finding> Adaptation::look(Driver& driver, Place from, Place to, std::uint64_t bytes) {
     if (!awaited_) {
         return std::nullopt;
     }
-    std::vector<double> seconds;
-    for (auto const& clock : clocks_) {
-        try {
-            if (!driver.query(clock.end.view())) {
-                return std::nullopt;
-            }
-            seconds.push_back(driver.elapsed(clock.start.view(), clock.end.view()));
-        } catch (const Error& error) {
-            if (error.info().sticky) {
-                throw;
-            }
-            awaited_ = false;  // of a copy that failed: nothing to learn
+    try {
+        if (!read(driver)) {
             return std::nullopt;
         }
-    }
-    awaited_ = false;
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-        seen_[i].push_back(std::max(seconds[i], 1e-9));
-    }
-    if (seen_.front().size() < looks) {
+    } catch (const Error& error) {
+        if (error.info().sticky) {
+            throw;
+        }
+        awaited_ = false;  // a copy that failed, or a route that had no part: nothing to learn
+        wholes_.clear();
+        seen_.assign(routes_.size(), {});
         return std::nullopt;
     }
+    if (wholes_.size() < looks) {
+        return std::nullopt;
+    }
+    if (phase_ == Phase::trial) {
+        end_trial();
+        return std::nullopt;
+    }
+    auto finding = correct_shares(from, to, bytes);
+    wholes_.clear();
+    seen_.assign(routes_.size(), {});
+    return finding;
+}
+
+std::optional<Finding> Adaptation::correct_shares(Place from, Place to, std::uint64_t bytes) {
     std::vector<Observed> observed;
     for (std::size_t i = 0; i < routes_.size(); ++i) {
-        observed.push_back({planned_[i], routes_[i].share, median(std::move(seen_[i]))});
-        seen_[i].clear();
+        observed.push_back({planned_[i], routes_[i].share, median(seen_[i])});
     }
     auto const correction = correct(observed);
+    if (phase_ == Phase::correcting && (!correction.changed || ++corrections_ >= most_corrections)) {
+        split_s_ = median(wholes_);
+        phase_ = alone_.empty() ? Phase::settled : Phase::trial;
+    }
     if (!correction.changed) {
         return std::nullopt;
     }
@@ -100,41 +172,31 @@ std::optional<Finding> Adaptation::look(Driver& driver, Place from, Place to, st
     for (std::size_t i = 0; i < routes_.size(); ++i) {
         routes_[i].share = correction.shares[i];
         if (correction.shares[i] == 0) {
-            finding = Finding{
-                "route-slow",
-                Finding::Severity::warn,
-                {},
-                {fmt::format("{} from {} to {}: {} takes {} for its part, others are done after {}", size_text(bytes),
-                             to_string(from), to_string(to), describe(routes_[i]), seconds_text(observed[i].seconds),
-                             seconds_text(std::min_element(observed.begin(), observed.end(),
-                                                           [](const Observed& a, const Observed& b) {
-                                                               return a.seconds < b.seconds;
-                                                           })
-                                              ->seconds))},
-                "its share goes to the other routes until the next mover; measure again if that lasts"};
+            auto const quickest =
+                std::min_element(observed.begin(), observed.end(),
+                                 [](const Observed& a, const Observed& b) { return a.seconds < b.seconds; });
+            finding = Finding{"route-slow",
+                              Finding::Severity::warn,
+                              {},
+                              {fmt::format("{} from {} to {}: {} takes {} for its part, others are done after {}",
+                                           size_text(bytes), to_string(from), to_string(to), describe(routes_[i]),
+                                           seconds_text(observed[i].seconds), seconds_text(quickest->seconds))},
+                              "its share goes to the other routes until the next mover; measure again if that lasts"};
         }
     }
     normalize();
     return finding;
 }
 
-std::vector<RouteClock> Adaptation::clocks(Driver& driver) {
-    if (awaited_ || routes_.size() < 2) {
-        return {};
-    }
-    if (clocks_.size() != routes_.size()) {
+void Adaptation::end_trial() {
+    phase_ = Phase::settled;
+    if (median(wholes_) <= split_s_ * worth_it) {
+        routes_ = alone_;
+        planned_ = {1.0};
         clocks_.clear();
-        for (auto const& route : routes_) {
-            auto const device = route.legs.back().issuer.index;
-            clocks_.push_back({Event(driver, device, true), Event(driver, device, true)});
-        }
     }
-    awaited_ = true;
-    std::vector<RouteClock> views;
-    for (auto const& clock : clocks_) {
-        views.push_back({clock.start.view(), clock.end.view()});
-    }
-    return views;
+    wholes_.clear();
+    seen_.assign(routes_.size(), {});
 }
 
 bool Adaptation::drop(const Leg& leg) {
@@ -178,8 +240,14 @@ void Adaptation::normalize() {
         }
     }
     seen_.assign(routes.size(), {});
+    wholes_.clear();
     routes_ = std::move(routes);
     planned_ = std::move(planned);
+    if (!alone_.empty() && std::none_of(routes_.begin(), routes_.end(),
+                                        [&](const Route& route) { return route.legs == alone_.front().legs; })) {
+        alone_.clear();
+        phase_ = phase_ == Phase::trial ? Phase::settled : phase_;
+    }
 }
 
 }  // namespace peerlane::move

@@ -32,31 +32,53 @@ struct Correction {
 Correction correct(const std::vector<Observed>& routes);
 
 /// The routes that one decision has now. Not thread-safe: the mover's lock is held.
+///
+/// First the shares are corrected until all routes end about together. Then, where one of the routes is a single leg
+/// that carries most, some copies go by that alone: a split that is not quicker than it, calls and all, is given up for
+/// good. From then on one copy in sixteen is looked at.
 class Adaptation {
   public:
-    /// Copies looked at before anything is corrected.
+    /// Copies looked at before anything is changed.
     static constexpr std::size_t looks = 3;
 
     explicit Adaptation(std::vector<Route> planned);
-    [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
-    /// Takes in what the last timed copy showed, if it is done; a finding when a route is dropped.
+    [[nodiscard]] const std::vector<Route>& routes() const { return phase_ == Phase::trial ? alone_ : routes_; }
+    /// Events for the next copy, into a stream of this device; none for a copy that is not looked at, or may not be.
+    Submission begin(Driver& driver, int device, bool may_look = true);
+    /// Takes in what the last copy looked at showed, if it is done; a finding when routes are dropped.
     std::optional<Finding> look(Driver& driver, Place from, Place to, std::uint64_t bytes);
-    /// Events for the next copy; empty while those of an earlier one are still awaited.
-    std::vector<RouteClock> clocks(Driver& driver);
+    /// Would begin() ask for a look at the next copy into a stream of this device?
+    [[nodiscard]] bool curious(int device) const;
+    /// Another copy got in the way of the one looked at: it shows nothing.
+    void disturb() { awaited_ = false; }
     /// Routes with this leg are dropped, unless none would be left. True when some were.
     bool drop(const Leg& leg);
 
   private:
-    struct Clocks {
+    enum class Phase : std::uint8_t { correcting, trial, settled };
+    struct Clock {
         Event start, end;
+        [[nodiscard]] RouteClock view() const { return {start.view(), end.view()}; }
+        [[nodiscard]] double seconds(Driver& driver) const;
     };
+    /// False while some of it is not done.
+    bool read(Driver& driver);
+    std::optional<Finding> correct_shares(Place from, Place to, std::uint64_t bytes);
+    void end_trial();
     void normalize();
 
-    std::vector<Route> routes_;
+    std::vector<Route> routes_, alone_{};
     std::vector<double> planned_;
-    std::vector<Clocks> clocks_{};
+    Phase phase_ = Phase::correcting;
+    std::vector<Clock> clocks_{};
+    std::optional<Clock> whole_{};
+    int device_ = -1;  ///< of the streams looked at
     bool awaited_ = false;
-    std::vector<std::vector<double>> seen_{};  ///< [route]: seconds
+    std::uint64_t copies_ = 0;
+    int corrections_ = 0;
+    double split_s_ = 0;                     ///< of a whole copy, before the trial
+    std::vector<std::vector<double>> seen_;  ///< [route]: seconds
+    std::vector<double> wholes_{};
 };
 
 }  // namespace peerlane::move

@@ -14,17 +14,34 @@
 
 namespace peerlane::move {
 
+/// What is to be done.
+struct Executor::Job {
+    const std::vector<Route>& routes;
+    std::vector<std::uint64_t> parts;  ///< of the routes, as planned
+    std::uint64_t bytes;
+    Location to, from;
+    StreamView stream;
+    Resources& resources;
+    const Submission& how;
+    EventView entry;
+};
+
 /// One route of a copy under way.
 struct Executor::Active {
     const Route* route = nullptr;
     Lane* lane = nullptr;  ///< none: its one leg goes into the caller's stream
     std::size_t number = 0;
-    Location to{}, from{};
+    std::uint64_t begin = 0;  ///< of its part
     std::uint64_t bytes = 0;
     std::vector<std::uint64_t> chunks{};
     std::size_t next = 0;
-    std::uint64_t offset = 0;
+    std::uint64_t offset = 0;  ///< of the next chunk in its part
     [[nodiscard]] bool single() const { return route->legs.size() == 1; }
+    /// More would take too many chunks.
+    [[nodiscard]] std::uint64_t room() const { return single() ? bytes : most_chunks * lane->chunk; }
+    [[nodiscard]] StreamView last_stream(StreamView callers) const {
+        return lane == nullptr ? callers : lane->streams.back().view();
+    }
 };
 
 namespace {
@@ -135,68 +152,64 @@ void Executor::single_leg(const Leg& leg, Location to, Location from, std::uint6
     resources.end(lane, stream);
 }
 
-std::vector<Executor::Active> Executor::borrow(const std::vector<Route>& routes, std::uint64_t bytes, StreamView stream,
-                                               Resources& resources, bool captured) {
-    auto const wanted = parts_of(shares_of(routes), bytes);
-    auto const most = chunks_each(routes);
+std::vector<Executor::Active> Executor::borrow(const Job& job, std::size_t but) {
+    auto const most = chunks_each(job.routes);
     std::vector<Active> active;
-    for (std::size_t i = 0; i < routes.size(); ++i) {
-        auto const& route = routes[i];
-        if (wanted[i] == 0) {
+    for (std::size_t i = 0; i < job.routes.size(); ++i) {
+        auto const& route = job.routes[i];
+        if (job.parts[i] == 0 || i == but) {
             continue;
         }
         for (auto const& leg : route.legs) {
-            resources.map(leg);
+            job.resources.map(leg);
         }
         Active one;
         one.route = &route;
         one.number = i;
         if (route.legs.size() > 1) {
             auto shape = route;
-            auto const even = (wanted[i] / most + granule - 1) / granule * granule;
-            shape.chunk = std::max(std::min(shape.chunk, (wanted[i] + granule - 1) / granule * granule), even);
-            if (captured) {
-                shape.buffers = static_cast<int>(model::chunk_sizes(wanted[i], shape.chunk, most).size()) + 1;
+            auto const pages = [](std::uint64_t bytes) { return (bytes + granule - 1) / granule * granule; };
+            shape.chunk = std::max(std::min(shape.chunk, pages(job.parts[i])), pages(job.parts[i] / most));
+            if (job.how.captured) {
+                shape.buffers = static_cast<int>(model::chunk_sizes(job.parts[i], shape.chunk, most).size()) + 1;
             }
-            one.lane = resources.take(shape);
-            if (one.lane == nullptr) {
-                continue;
-            }
-        } else if (route.legs[0].issuer.index != stream.device) {
-            one.lane = resources.take(route);
+            one.lane = job.resources.take(shape);
+        } else if (route.legs[0].issuer.index != job.stream.device) {
+            one.lane = job.resources.take(route);
         }
-        active.push_back(one);
+        if (one.lane != nullptr || one.single()) {
+            active.push_back(std::move(one));
+        }
     }
     return active;
 }
 
-void Executor::share_out(std::vector<Active>& active, std::uint64_t bytes, Location to, Location from) {
+void Executor::share_out(std::vector<Active>& active, std::uint64_t bytes) {
     std::vector<double> shares;
     for (auto const& one : active) {
         shares.push_back(one.route->share);
     }
-    auto parts = parts_of(shares, bytes);
+    auto const parts = parts_of(shares, bytes);
+    Active* single = nullptr;
+    for (std::size_t i = 0; i < active.size(); ++i) {
+        active[i].bytes = parts[i];
+        single = active[i].single() ? &active[i] : single;
+    }
     // Short buffers make short chunks: what would take too many of them goes the way that needs none.
-    auto const single =
-        std::find_if(active.begin(), active.end(), [](const Active& one) { return one.single(); }) - active.begin();
-    if (static_cast<std::size_t>(single) < active.size()) {
-        for (std::size_t i = 0; i < active.size(); ++i) {
-            auto const room = active[i].single() ? parts[i] : most_chunks * active[i].lane->chunk;
-            auto const excess = parts[i] - std::min(parts[i], room);
-            parts[i] -= excess;
-            parts[static_cast<std::size_t>(single)] += excess;
+    for (auto& one : active) {
+        if (single != nullptr && one.bytes > one.room()) {
+            single->bytes += one.bytes - one.room();
+            one.bytes = one.room();
         }
     }
-    std::uint64_t offset = 0;
-    for (std::size_t i = 0; i < active.size(); ++i) {
-        active[i].to = {to.place, to.address + offset};
-        active[i].from = {from.place, from.address + offset};
-        active[i].bytes = parts[i];
-        offset += parts[i];
+    std::uint64_t begin = 0;
+    for (auto& one : active) {
+        one.begin = begin;
+        begin += one.bytes;
     }
 }
 
-bool Executor::step(Active& pipe, bool captured) {
+bool Executor::step(const Job& job, Active& pipe) {
     if (pipe.next == pipe.chunks.size()) {
         return false;
     }
@@ -205,6 +218,7 @@ bool Executor::step(Active& pipe, bool captured) {
     auto const buffers = static_cast<std::size_t>(lane.buffers);
     auto const b = pipe.next % buffers;
     auto const bytes = pipe.chunks[pipe.next];
+    auto const at = pipe.begin + pipe.offset;
     for (std::size_t i = 0; i < legs.size(); ++i) {
         auto const stream = lane.streams[i].view();
         auto const first = i == 0;
@@ -216,8 +230,8 @@ bool Executor::step(Active& pipe, bool captured) {
             driver_.wait(stream, lane.drained[i][b].view());
         }
         auto const slot = [&](std::size_t ring) { return lane.rings[ring]->address() + b * lane.chunk; };
-        issue(driver_, legs[i], stream, final ? pipe.to.address + pipe.offset : slot(i),
-              first ? pipe.from.address + pipe.offset : slot(i - 1), bytes, captured);
+        issue(driver_, legs[i], stream, final ? job.to.address + at : slot(i),
+              first ? job.from.address + at : slot(i - 1), bytes, job.how.captured);
         if (!final) {
             driver_.record(lane.filled[i][b].view(), stream);
         }
@@ -230,55 +244,18 @@ bool Executor::step(Active& pipe, bool captured) {
     return true;
 }
 
-void Executor::submit_pipelines(std::vector<Active>& active, bool captured) {
-    for (auto more = true; more;) {
-        more = false;
-        for (auto& one : active) {
-            more = (!one.single() && step(one, captured)) || more;
-        }
+void Executor::clock(const Job& job, const Active& one, EventView RouteClock::*which) {
+    if (one.number < job.how.clocks.size()) {
+        driver_.record(job.how.clocks[one.number].*which, one.last_stream(job.stream));
     }
 }
 
-void Executor::submit(const std::vector<Route>& routes, std::uint64_t bytes, Location to, Location from,
-                      StreamView stream, Resources& resources, const Submission& how) {
-    if (routes.size() == 1 && routes[0].legs.size() == 1 && how.clocks.empty()) {
-        single_leg(routes[0].legs[0], to, from, bytes, stream, resources, how.captured);
-        return;
-    }
-    auto active = borrow(routes, bytes, stream, resources, how.captured);
-    auto const wanted = parts_of(shares_of(routes), bytes);
-    auto const carrying = wanted.size() - static_cast<std::size_t>(std::count(wanted.begin(), wanted.end(), 0U));
-    if (active.empty() || (how.captured && active.size() < carrying)) {
-        for (auto const& one : active) {
-            if (one.lane != nullptr) {
-                Resources::cancel(*one.lane);
-            }
-        }
-        if (how.captured) {
-            throw Error({code::capture_unsupported, "copy", -1, -1,
-                         fmt::format("recording {} from {} to {} takes more staging memory than the mover may hold: "
-                                     "copy outside the capture, or let it hold more; the capture goes on",
-                                     size_text(bytes), to_string(from.place), to_string(to.place))});
-        }
-        single_leg(drivers_own(from.place, to.place), to, from, bytes, stream, resources, false);
-        return;
-    }
-    share_out(active, bytes, to, from);
-    auto& entry = resources.entry(stream.device);
-    driver_.record(entry.view(), stream);
-    auto const stream_of = [&](const Active& one) {
-        return one.lane == nullptr ? stream : one.lane->streams.back().view();
-    };
-    auto const clock = [&](const Active& one, EventView RouteClock::*which) {
-        if (one.number < how.clocks.size()) {
-            driver_.record(how.clocks[one.number].*which, stream_of(one));
-        }
-    };
-    auto const start = [&](const Active& one) {
+void Executor::submit_all(const Job& job, std::vector<Active>& active) {
+    auto const start = [&](Active& one) {
         if (one.lane != nullptr) {
-            resources.begin(*one.lane, entry.view());
+            job.resources.begin(*one.lane, job.entry);
         }
-        clock(one, &RouteClock::start);
+        clock(job, one, &RouteClock::start);
     };
     try {
         std::vector<Active*> longest_first;
@@ -287,38 +264,123 @@ void Executor::submit(const std::vector<Route>& routes, std::uint64_t bytes, Loc
         }
         std::stable_sort(longest_first.begin(), longest_first.end(),
                          [](const Active* a, const Active* b) { return a->bytes > b->bytes; });
-        for (auto const* one : longest_first) {
+        for (auto* one : longest_first) {
             if (one->single()) {
                 start(*one);
-                issue(driver_, one->route->legs[0], stream_of(*one), one->to.address, one->from.address, one->bytes,
-                      how.captured);
-                clock(*one, &RouteClock::end);
+                issue(driver_, one->route->legs[0], one->last_stream(job.stream), job.to.address + one->begin,
+                      job.from.address + one->begin, one->bytes, job.how.captured);
+                clock(job, *one, &RouteClock::end);
             }
         }
         for (auto* one : longest_first) {
             if (!one->single()) {
                 start(*one);
-                one->chunks = model::chunk_sizes(one->bytes, one->lane->chunk, chunks_each(routes));
+                one->chunks = model::chunk_sizes(one->bytes, one->lane->chunk, chunks_each(job.routes));
             }
         }
-        submit_pipelines(active, how.captured);
+        for (auto more = true; more;) {
+            more = false;
+            for (auto& one : active) {
+                more = (!one.single() && step(job, one)) || more;
+            }
+        }
         for (auto const& one : active) {
             if (!one.single()) {
-                clock(one, &RouteClock::end);
+                clock(job, one, &RouteClock::end);
             }
         }
     } catch (...) {
         for (auto const& one : active) {
             if (one.lane != nullptr) {
-                resources.abandon(*one.lane, stream);
+                job.resources.abandon(*one.lane, job.stream);
             }
         }
         throw;
     }
     for (auto const& one : active) {
         if (one.lane != nullptr) {
-            resources.end(*one.lane, stream);
+            job.resources.end(*one.lane, job.stream);
         }
+    }
+}
+
+void Executor::submit_early(const Job& job, std::size_t early) {
+    auto const& leg = job.routes[early].legs[0];
+    auto const issue_part = [&](std::uint64_t begin, std::uint64_t bytes) {
+        issue(driver_, leg, job.stream, job.to.address + begin, job.from.address + begin, bytes, false);
+    };
+    Active first;
+    first.route = &job.routes[early];
+    first.number = early;
+    job.resources.map(leg);
+    clock(job, first, &RouteClock::start);
+    issue_part(0, job.parts[early]);
+    clock(job, first, &RouteClock::end);
+    auto others = borrow(job, early);
+    auto begin = job.parts[early];
+    for (auto& one : others) {
+        one.bytes = job.parts[one.number];
+        one.bytes = std::min(one.bytes, one.room());
+        one.begin = begin;
+        begin += one.bytes;
+    }
+    submit_all(job, others);
+    if (begin != job.bytes) {
+        issue_part(begin, job.bytes - begin);
+    }
+}
+
+void Executor::submit_borrowed(const Job& job) {
+    auto active = borrow(job, job.routes.size());
+    auto const carrying =
+        job.parts.size() - static_cast<std::size_t>(std::count(job.parts.begin(), job.parts.end(), 0U));
+    if (active.empty() || (job.how.captured && active.size() < carrying)) {
+        for (auto const& one : active) {
+            if (one.lane != nullptr) {
+                Resources::cancel(*one.lane);
+            }
+        }
+        if (job.how.captured) {
+            throw Error({code::capture_unsupported, "copy", -1, -1,
+                         fmt::format("recording {} from {} to {} takes more staging memory than the mover may hold: "
+                                     "copy outside the capture, or let it hold more; the capture goes on",
+                                     size_text(job.bytes), to_string(job.from.place), to_string(job.to.place))});
+        }
+        single_leg(drivers_own(job.from.place, job.to.place), job.to, job.from, job.bytes, job.stream, job.resources,
+                   false);
+        return;
+    }
+    share_out(active, job.bytes);
+    driver_.record(job.entry, job.stream);
+    submit_all(job, active);
+}
+
+void Executor::submit(const std::vector<Route>& routes, std::uint64_t bytes, Location to, Location from,
+                      StreamView stream, Resources& resources, const Submission& how) {
+    if (how.whole) {
+        driver_.record(how.whole->start, stream);
+    }
+    if (routes.size() == 1 && routes[0].legs.size() == 1) {
+        single_leg(routes[0].legs[0], to, from, bytes, stream, resources, how.captured);
+    } else {
+        Job const job{routes, parts_of(shares_of(routes), bytes),   bytes, to, from, stream, resources,
+                      how,    resources.entry(stream.device).view()};
+        auto early = routes.size();
+        for (std::size_t i = 0; i < routes.size(); ++i) {
+            if (routes[i].legs.size() == 1 && routes[i].legs[0].issuer.index == stream.device && job.parts[i] != 0 &&
+                (early == routes.size() || job.parts[i] > job.parts[early])) {
+                early = i;
+            }
+        }
+        if (early != routes.size() && !how.captured) {
+            driver_.record(job.entry, stream);
+            submit_early(job, early);
+        } else {
+            submit_borrowed(job);
+        }
+    }
+    if (how.whole) {
+        driver_.record(how.whole->end, stream);
     }
 }
 

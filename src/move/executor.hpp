@@ -2,10 +2,11 @@
 /// Carries out one choice over a driver: routes of legs, chunk by chunk, ordered by events alone. Submitting never
 /// waits for the device (a full driver queue may block).
 ///
-/// Order of submission decides half of what a split gains: the long copy of a route with one leg first, then the chunks
-/// of all pipelines in turn.
+/// Order of submission decides half of what a split gains: the long copy of a route with one leg before anything is
+/// asked or borrowed, then the chunks of all pipelines in turn.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <peerlane/driver.hpp>
@@ -24,7 +25,8 @@ struct Submission {
     /// The stream is being captured: calls that cannot be recorded are not made, and no buffer is used twice, because a
     /// graph may run while another made of the same capture does.
     bool captured = false;
-    std::vector<RouteClock> clocks{};  ///< one a route; empty: not timed
+    std::vector<RouteClock> clocks{};   ///< one a route; empty: not timed
+    std::optional<RouteClock> whole{};  ///< events of the stream's device, around all of it
 };
 
 /// One leg, as one call.
@@ -49,13 +51,17 @@ class Executor {
                     Resources& resources, bool captured);
 
   private:
+    struct Job;
     struct Active;
-    std::vector<Active> borrow(const std::vector<Route>& routes, std::uint64_t bytes, StreamView stream,
-                               Resources& resources, bool captured);
-    static void share_out(std::vector<Active>& active, std::uint64_t bytes, Location to, Location from);
-    void submit_pipelines(std::vector<Active>& active, bool captured);
+    std::vector<Active> borrow(const Job& job, std::size_t but);
+    /// Several routes, the largest of one leg in the caller's own stream first. What others cannot take follows there.
+    void submit_early(const Job& job, std::size_t early);
+    void submit_borrowed(const Job& job);
+    void submit_all(const Job& job, std::vector<Active>& active);
+    static void share_out(std::vector<Active>& active, std::uint64_t bytes);
+    void clock(const Job& job, const Active& one, EventView RouteClock::*which);
     /// The next chunk through all legs; false when there is none left.
-    bool step(Active& pipe, bool captured);
+    bool step(const Job& job, Active& pipe);
 
     Driver& driver_;
 };

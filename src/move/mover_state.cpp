@@ -233,14 +233,14 @@ void Mover::State::copy_single(const move::Decision& decision, Location to, Loca
 void Mover::State::copy_split(move::Decision& decision, Location to, Location from, std::uint64_t bytes,
                               StreamView stream) {
     std::lock_guard const lock(mutex);
-    move::Submission how;
     auto& adaptation = *decision.adaptation;
-    if (options.adapt && adaptation.routes().size() > 1) {
-        if (auto finding = adaptation.look(driver, from.place, to.place, decision.choice.bytes)) {
-            findings.push_back(std::move(*finding));
-        }
-        how.clocks = adaptation.clocks(driver);
+    auto const again = latest_split_.adaptation == &adaptation && latest_split_.stream == stream;
+    if (!again && latest_split_.adaptation != nullptr) {
+        latest_split_.adaptation->disturb();
     }
+    auto const may_look = options.adapt && adaptation.curious(stream.device) && (again || resources.all_idle());
+    latest_split_ = {&adaptation, stream};
+    auto const how = adaptation.begin(driver, stream.device, may_look);
     for (auto const& route : adaptation.routes()) {
         for (auto const& leg : route.legs) {
             if (leg.engine == Engine::kernel) {
@@ -255,6 +255,9 @@ void Mover::State::copy_split(move::Decision& decision, Location to, Location fr
         remember(route.legs.back());
     }
     executor.submit(adaptation.routes(), bytes, to, from, stream, resources, how);
+    if (auto finding = adaptation.look(driver, from.place, to.place, decision.choice.bytes)) {
+        findings.push_back(std::move(*finding));
+    }
 }
 
 Place Mover::State::staging_near(int device) const {

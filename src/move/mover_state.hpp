@@ -83,6 +83,11 @@ struct Mover::State {
     template <class Call>
     void told(Call&& call);
 
+    struct Split {
+        move::Adaptation* adaptation = nullptr;
+        StreamView stream{};
+    };
+    Split latest_split_{};                            ///< what it shows holds only while no other comes beside it
     std::vector<std::atomic<std::uint64_t>> latest_;  ///< [device]: leg of its latest copy, packed; 0: none
 };
 

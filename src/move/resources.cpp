@@ -222,6 +222,13 @@ void Resources::of_each_stream(const std::function<void(StreamView)>& call) {
     }
 }
 
+bool Resources::all_idle() {
+    return std::all_of(lanes_.begin(), lanes_.end(), [&](auto& shape) {
+        return std::all_of(shape.second.lanes.begin(), shape.second.lanes.end(),
+                           [&](Lane& lane) { return idle(lane); });
+    });
+}
+
 void Resources::look() {
     of_each_stream([&](StreamView stream) { static_cast<void>(driver_.query(stream)); });
 }

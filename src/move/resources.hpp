@@ -73,6 +73,8 @@ class Resources {
     /// Safe from several threads.
     void map(int issuer, Place a, Place b, bool must);
 
+    /// No lane is at work.
+    [[nodiscard]] bool all_idle();
     /// Asks all streams what became of their work; never waits. Failures are kept until taken.
     void look();
     /// Waits for all lanes.

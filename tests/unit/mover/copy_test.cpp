@@ -200,5 +200,60 @@ TEST(Copy, ADeviceErrorIsToldAsThatWithTheLatestCopies) {
     }
 }
 
+struct Limit {
+    const char* machine;
+    int from, to;
+    double gbs;
+};
+
+// v100-partial-mesh 0 to 3: relays over 1 (48.4 GB/s) and 2 (24.2); dgx-1v 0 to 4: nothing joins them, relays over two
+// devices with one link on a side each.
+TEST(Copy, ReachesTheLimitOfTheLinksByItsOwnPlan) {
+    for (auto const& [machine, from, to, gbs] :
+         {Limit{"v100-partial-mesh", 0, 3, 0.9 * 72.5}, {"dgx-1v", 0, 4, 0.9 * 48.4}}) {
+        Rig rig(machine);
+        Bytes source(*rig.driver, gpu(from), 1_GiB), target(*rig.driver, gpu(to), 1_GiB);
+        Stream stream(*rig.driver, from);
+        auto seconds = 1.0;
+        for (std::uint64_t round = 0; round < 24; ++round) {
+            source.fill({round + 1, 0});
+            auto const start = rig.driver->now();
+            rig.mover->copy(target.pointer(), source.pointer(), 1_GiB, stream.view());
+            rig.driver->synchronize(stream.view());
+            seconds = rig.driver->now() - start;
+            ASSERT_EQ(target.look({round + 1, 0}), CheckOutcome{}) << machine << " round " << round;
+        }
+        EXPECT_GE(static_cast<double>(1_GiB) / seconds / 1e9, gbs) << machine;
+        RecordProperty(machine, std::to_string(static_cast<double>(1_GiB) / seconds / 1e9));
+    }
+}
+
+TEST(Copy, TwoDevicesThatLoadAtOnceShareBothLinks) {
+    Rig rig("h200-pair");
+    Bytes host_a(*rig.driver, host(), 512_MiB), host_b(*rig.driver, host(), 512_MiB);
+    Bytes a(*rig.driver, gpu(0), 512_MiB), b(*rig.driver, gpu(1), 512_MiB);
+    host_a.fill({1, 0});
+    host_b.fill({2, 0});
+    Stream first(*rig.driver, 0), second(*rig.driver, 1);
+    auto const raw = [&](Bytes& to, Bytes& from, Stream& stream) {
+        auto const start = rig.driver->now();
+        rig.driver->copy(stream.view(), {to.at(), from.at(), 512_MiB, CopyApi::automatic});
+        rig.driver->synchronize(stream.view());
+        return rig.driver->now() - start;
+    };
+    auto const alone = raw(a, host_a, first);
+    for (int round = -1; round < 8; ++round) {  // the first makes mappings and buffers
+        auto const start = rig.driver->now();
+        rig.mover->copy(a.pointer(), host_a.pointer(), 512_MiB, first.view());
+        rig.mover->copy(b.pointer(), host_b.pointer(), 512_MiB, second.view());
+        rig.driver->synchronize(first.view());
+        rig.driver->synchronize(second.view());
+        auto const together = rig.driver->now() - start;
+        EXPECT_TRUE(round < 0 || together <= alone / 0.98) << round << ": " << together << " s, alone " << alone;
+    }
+    EXPECT_EQ(a.look({1, 0}), CheckOutcome{});
+    EXPECT_EQ(b.look({2, 0}), CheckOutcome{});
+}
+
 }  // namespace
 }  // namespace peerlane
