@@ -86,11 +86,11 @@ class Bench {
         }
         {
             CourierOptions options;
-            options.strict = false;
+            options.strict = true;
             Courier other(driver_, ready_, 0, options);
             std::swap(courier_, other);
             for (auto const bytes : {std::uint64_t{64}, 16_KiB, 64_KiB}) {
-                latency(report, bytes, {}, "message, no fence behind its order");
+                latency(report, bytes, {}, "message, with a fence behind its order");
             }
             std::swap(courier_, other);
         }

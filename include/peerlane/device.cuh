@@ -58,8 +58,10 @@ __device__ inline bool wait_flag(const std::uint32_t* flag, std::uint32_t at_lea
     auto value = read_flag(flag);
     if (!reached(value, at_least)) {
         auto const start = now_ns();
-        do {
-            value = read_flag(flag);
+        do {  // the clock is asked now and then: it would stand between a look and the next one
+            for (int look = 0; look < 8 && !reached(value, at_least); ++look) {
+                value = read_flag(flag);
+            }
         } while (!reached(value, at_least) && now_ns() - start < budget_ns);
     }
     if (seen != nullptr) {

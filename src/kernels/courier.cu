@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/courier.hpp"
@@ -10,66 +11,161 @@ constexpr unsigned most_threads = 512;  // so that a thread has all the register
 
 enum class From : unsigned { nowhere, host, device, stream };
 
-/// What thread 0 found and the CTA carries.
+/// What the first warp found and the CTA carries; the order itself lies in shared memory.
 struct Job {
-    MessageOrder order;
     From from;
     std::uint32_t number;  ///< of the message in its ring, or use of the entry
     std::uint32_t entry;
+};
+
+/// A line of 64 bytes as it came.
+struct alignas(16) Line {
+    uint4 parts[4];
+    __device__ MessageOrder order() const {
+        auto const joined = [](const uint4& part) { return std::uint64_t{part.z} << 32 | part.x; };
+        MessageOrder found;
+        found.to = joined(parts[0]);
+        found.from = joined(parts[1]);
+        found.flag = joined(parts[2]);
+        found.bytes = parts[3].x;
+        found.value = parts[3].z;
+        return found;
+    }
 };
 
 /// 16 bytes as they are now. The loads of one thread stay in order, and none waits for the one before.
 __device__ inline uint4 load_now(const void* at) {
 #if defined(__CUDACC__)
     uint4 got;
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.relaxed.sys.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(got.x), "=r"(got.y), "=r"(got.z), "=r"(got.w)
-                 : "l"(at));
+                 : "l"(at)
+                 : "memory");
     return got;
 #else
     return *static_cast<const uint4*>(at);
 #endif
 }
 
-struct Line {
-    uint4 parts[4];
+__device__ inline std::uint32_t component(const uint4& four, unsigned i) {
+    return i == 0 ? four.x : i == 1 ? four.y : i == 2 ? four.z : four.w;
+}
+
+#if defined(__CUDACC__)
+constexpr unsigned lanes = 32;
+#else
+constexpr unsigned lanes = 1;  // a device made of loops has no warps: one thread stands for all of its own
+#endif
+
+/// The same value in every lane of the warp: lane 0's.
+template <class T>
+__device__ T as_first(T value) {
+#if defined(__CUDACC__)
+    return __shfl_sync(~0U, value, 0);
+#else
+    return value;
+#endif
+}
+
+/// What one warp loads at once, a lane 16 bytes: lines of 64 bytes side by side. Loads of one thread from one line of
+/// host memory are answered one after the other (two H200: 4 us for four), those of one warp together.
+class Look {
+  public:
+    static constexpr unsigned parts = 4;  ///< of a line
+    Look() = default;
+    /// `count` lines, at most 4.
+    __device__ Look(const void* const (&lines)[4], unsigned count) {
+#if defined(__CUDACC__)
+        auto const lane = threadIdx.x % lanes;
+        auto const* line = lines[0];
+        for (unsigned i = 1; i < 4; ++i) {
+            line = lane / parts == i ? lines[i] : line;
+        }
+        got_ = lane < count * parts ? load_now(static_cast<const unsigned char*>(line) + 16 * (lane % parts)) : uint4{};
+#else
+        for (unsigned i = 0; i < count * parts; ++i) {
+            all_[i] = load_now(static_cast<const unsigned char*>(lines[i / parts]) + 16 * (i % parts));
+        }
+#endif
+    }
+    /// Word i of a line, in every lane.
+    [[nodiscard]] __device__ std::uint32_t word(unsigned line, unsigned i) const {
+#if defined(__CUDACC__)
+        return __shfl_sync(~0U, component(got_, i % 4), static_cast<int>(line * parts + i / 4));
+#else
+        return component(all_[line * parts + i / 4], i % 4);
+#endif
+    }
+    /// Every second word of the line is `number`.
+    [[nodiscard]] __device__ bool is_message(unsigned line, std::uint32_t number) const {
+#if defined(__CUDACC__)
+        auto const right = __ballot_sync(~0U, got_.y == number && got_.w == number);
+        return (right >> (line * parts) & 15U) == 15U;
+#else
+        return std::all_of(all_ + line * parts, all_ + (line + 1) * parts,
+                           [number](const uint4& part) { return part.y == number && part.w == number; });
+#endif
+    }
+    /// First word of the line that differs from those at `known`; 16 when none does.
+    [[nodiscard]] __device__ unsigned first_changed(unsigned line, const std::uint32_t* known) const {
+#if defined(__CUDACC__)
+        auto const lane = threadIdx.x % lanes;
+        auto const mine = lane / parts == line;
+        auto const at = mine ? lane % parts * 4 : 0;
+        auto const changed = mine ? first_in(got_, known + at) : 4U;
+        auto const any = __ballot_sync(~0U, changed < 4);
+        if (any == 0) {
+            return 16;
+        }
+        auto const which = __ffs(static_cast<int>(any)) - 1;
+        return __shfl_sync(~0U, at + changed, which);
+#else
+        for (unsigned part = 0; part < parts; ++part) {
+            auto const changed = first_in(all_[line * parts + part], known + 4 * part);
+            if (changed < 4) {
+                return 4 * part + changed;
+            }
+        }
+        return 16;
+#endif
+    }
+    /// Every lane writes what it has of the line.
+    __device__ void write(unsigned line, Line& to) const {
+#if defined(__CUDACC__)
+        auto const lane = threadIdx.x % lanes;
+        if (lane / parts == line) {
+            to.parts[lane % parts] = got_;
+        }
+#else
+        std::copy_n(all_ + line * parts, parts, to.parts);
+#endif
+    }
+
+  private:
+    __device__ static unsigned first_in(const uint4& four, const std::uint32_t* known) {
+        for (unsigned i = 0; i < 4; ++i) {
+            if (component(four, i) != known[i]) {
+                return i;
+            }
+        }
+        return 4;
+    }
+#if defined(__CUDACC__)
+    uint4 got_;
+#else
+    uint4 all_[4 * parts];
+#endif
 };
-
-__device__ inline Line load_line(const void* at) {
-    Line line;
-    for (unsigned i = 0; i < 4; ++i) {
-        line.parts[i] = load_now(static_cast<const unsigned char*>(at) + 16 * i);
-    }
-    return line;
-}
-
-__device__ inline bool is_message(const Line& line, std::uint32_t number) {
-    bool all = true;
-    for (unsigned i = 0; i < 4; ++i) {
-        all = all && line.parts[i].y == number && line.parts[i].w == number;
-    }
-    return all;
-}
-
-__device__ inline std::uint64_t joined(std::uint32_t low, std::uint32_t high) {
-    return (std::uint64_t{high} << 32) | low;
-}
-
-__device__ inline MessageOrder order_of(const Line& line) {
-    MessageOrder order;
-    order.to = joined(line.parts[0].x, line.parts[0].z);
-    order.from = joined(line.parts[1].x, line.parts[1].z);
-    order.flag = joined(line.parts[2].x, line.parts[2].z);
-    order.bytes = line.parts[3].x;
-    order.value = line.parts[3].z;
-    return order;
-}
 
 __device__ inline void store_now(std::uint32_t* at, std::uint32_t value) {
     *static_cast<volatile std::uint32_t*>(at) = value;
 }
 
-/// Where a courier looks and what it knows. Lives in thread 0.
+__device__ inline bool is_first_lane() {
+    return threadIdx.x % lanes == 0;
+}
+
+/// Where a courier looks and what it knows: the same in every lane of the first warp, which takes every step together.
 struct Post {
     CourierShared* shared;
     const MessageSlot* ring;
@@ -78,40 +174,46 @@ struct Post {
     std::uint32_t taken, device_taken;
     std::uint64_t idle_ns, stay_ns;
     std::uint64_t started, last;
-    bool leaving;
+    bool over;     ///< it was asked to leave, or stayed as long as it may
+    bool leaving;  ///< it said that it leaves
     std::uint32_t may_drain;
-    std::uint32_t* rung;  ///< use of each entry seen last; shared memory
+    std::uint32_t* rung;  ///< use of each entry seen last; shared memory, like the order found
+    Line* order;
+    Look look;
 
     __device__ Job claimed_entry(std::uint32_t entry, std::uint32_t use) const {
-        Job job{};
-        if (atomicCAS(&local->claimed[entry], use - 1, use) == use - 1) {
-            // The host wrote it before the stream could ring: it is whole.
-            job = {order_of(load_line(&shared->stream_slot[entry])), From::stream, use, entry};
+        auto const mine = as_first(is_first_lane() ? atomicCAS(&local->claimed[entry], use - 1, use) : 0U) == use - 1;
+        if (!mine) {
+            return {};
         }
-        return job;
+        // The host wrote it before the stream could ring: it is whole.
+        Look const slot({&shared->stream_slot[entry]}, 1);
+        slot.write(0, *order);
+        return {From::stream, use, entry};
     }
 
+    /// Nothing that can be looked at later stands between the look that finds a message of the host and its bytes.
     __device__ Job next() {
         for (;;) {
-            // All loads are under way before the first answer is looked at: one trip over PCIe.
-            auto const line = load_line(&ring[taken & (slots - 1)]);
-            auto const told = load_now(&shared->leave);
-            auto const device_line = load_line(&local->ring.slot[device_taken & (DeviceRing::slots - 1)]);
-            auto const bells = load_line(local->doorbell);
-            auto const now = global_ns();
-            auto const came = is_message(line, taken + 1);
-            if (leaving && (!came || may_drain == 0)) {
+            look = Look({&ring[taken & (slots - 1)], &shared->leave,
+                         &local->ring.slot[device_taken & (DeviceRing::slots - 1)], local->doorbell},
+                        4);
+            auto const came = look.is_message(0, taken + 1);
+            if (came && (!over || (leaving && may_drain != 0))) {
+                may_drain -= leaving ? 1 : 0;
+                look.write(0, *order);
+                return {From::host, ++taken, 0};
+            }
+            if (leaving) {
                 return {};
             }
-            auto const asked = told.x == residence || now - started >= stay_ns;
-            if (!leaving && !asked) {
-                if (came) {
-                    return {order_of(line), From::host, ++taken, 0};
+            auto const now = judge();
+            if (!over) {
+                if (look.is_message(2, device_taken + 1)) {
+                    look.write(2, *order);
+                    return {From::device, ++device_taken, 0};
                 }
-                if (is_message(device_line, device_taken + 1)) {
-                    return {order_of(device_line), From::device, ++device_taken, 0};
-                }
-                auto const job = rung_bell(bells);
+                auto const job = rung_bell();
                 if (job.from != From::nowhere) {
                     return job;
                 }
@@ -119,50 +221,68 @@ struct Post {
                     continue;
                 }
             }
-            if (leaving) {
-                --may_drain;
-                return {order_of(line), From::host, ++taken, 0};
-            }
             // Said first, looked afterwards: whoever posted without seeing it is found by the next look, whoever
             // posts later sees it and launches the next residence.
-            leaving = true;
-            store_now(&shared->left, residence);
-            __threadfence_system();
+            leaving = over = true;
+            if (is_first_lane()) {
+                store_now(&shared->left, residence);
+                __threadfence_system();
+            }
+            together();
         }
     }
 
-    __device__ Job rung_bell(const Line& bells) {
-        for (std::uint32_t i = 0; i < 4; ++i) {
-            std::uint32_t const four[4] = {bells.parts[i].x, bells.parts[i].y, bells.parts[i].z, bells.parts[i].w};
-            for (std::uint32_t j = 0; j < 4; ++j) {
-                auto const entry = 4 * i + j;
-                if (four[j] != rung[entry]) {
-                    rung[entry] = four[j];
-                    auto const job = claimed_entry(entry, four[j]);
-                    if (job.from != From::nowhere) {
-                        return job;
-                    }
-                }
+    /// Whether its time is over, from the last look and the clock.
+    __device__ std::uint64_t judge() {
+        auto const now = as_first(global_ns());
+        over = over || look.word(1, 0) == residence || now - started >= stay_ns;
+        return now;
+    }
+
+    __device__ Job rung_bell() {
+        for (;;) {
+            auto const entry = look.first_changed(3, rung);
+            if (entry == stream_entries) {
+                return {};
+            }
+            auto const use = look.word(3, entry);
+            together();
+            if (is_first_lane()) {
+                rung[entry] = use;
+            }
+            together();
+            auto const job = claimed_entry(entry, use);
+            if (job.from != From::nowhere) {
+                return job;
             }
         }
-        return {};
     }
 
     /// All bytes of the job were stored by threads of this CTA, which met at a barrier since.
-    __device__ void complete(const Job& job) {
-        __threadfence_system();
-        if (job.order.flag != 0) {
-            store_now(reinterpret_cast<std::uint32_t*>(job.order.flag), job.order.value);
+    __device__ void complete(const Job& job, const MessageOrder& done) {
+        if (is_first_lane()) {
             __threadfence_system();
+            if (done.flag != 0) {
+                store_now(reinterpret_cast<std::uint32_t*>(done.flag), done.value);
+                __threadfence_system();
+            }
+            if (job.from == From::host) {
+                store_now(&shared->done, job.number);
+            } else if (job.from == From::device) {
+                store_now(&local->ring.done, job.number);
+            } else {
+                store_now(&shared->stream_done[job.entry], job.number);
+            }
         }
-        if (job.from == From::host) {
-            store_now(&shared->done, job.number);
-        } else if (job.from == From::device) {
-            store_now(&local->ring.done, job.number);
-        } else {
-            store_now(&shared->stream_done[job.entry], job.number);
-        }
-        last = global_ns();
+        together();
+        last = judge();
+    }
+
+  private:
+    __device__ static void together() {
+#if defined(__CUDACC__)
+        __syncwarp();
+#endif
     }
 };
 
@@ -208,12 +328,13 @@ __device__ inline void carry(const MessageOrder& order) {
 __global__ void __launch_bounds__(most_threads)
     attend(CourierArguments a, std::uint64_t idle_ns, std::uint64_t stay_ns) {
     __shared__ Job shared_job;
+    __shared__ Line shared_order;
     __shared__ std::uint32_t rung[stream_entries];
-    auto const first = threadIdx.x == 0;
+    auto const first_warp = threadIdx.x < lanes;
     Post post{};
-    if (first) {
+    if (first_warp) {
         auto* const local = reinterpret_cast<CourierLocal*>(a.local);
-        auto const now = global_ns();
+        auto const now = as_first(global_ns());
         post = {reinterpret_cast<CourierShared*>(a.shared),
                 reinterpret_cast<const MessageSlot*>(a.ring),
                 local,
@@ -226,18 +347,25 @@ __global__ void __launch_bounds__(most_threads)
                 now,
                 now,
                 false,
+                false,
                 a.slots,
-                rung};
-        for (std::uint32_t i = 0; i < stream_entries; ++i) {
+                rung,
+                &shared_order,
+                {}};
+        for (auto i = threadIdx.x; i < stream_entries; i += lanes) {
             rung[i] = static_cast<volatile std::uint32_t*>(local->claimed)[i];
         }
     }
+    __syncthreads();
     bool const once = a.entry != 0;
     for (bool again = true; again; again = !once) {
-        if (first) {
-            shared_job = once ? post.claimed_entry(a.entry - 1, a.use) : post.next();
-            if (a.strict != 0) {
-                __threadfence_system();  // what the poster wrote before the order is seen from here on
+        if (first_warp) {
+            auto const found = once ? post.claimed_entry(a.entry - 1, a.use) : post.next();
+            if (is_first_lane()) {
+                shared_job = found;
+                if (a.strict != 0) {
+                    __threadfence_system();  // what the poster wrote before the order is seen from here on
+                }
             }
         }
         __syncthreads();
@@ -245,13 +373,14 @@ __global__ void __launch_bounds__(most_threads)
         if (job.from == From::nowhere) {
             break;
         }
-        carry(job.order);
+        auto const order = shared_order.order();
+        carry(order);
         __syncthreads();
-        if (first) {
-            post.complete(job);
+        if (first_warp) {
+            post.complete(job, order);
         }
     }
-    if (first && !once) {
+    if (first_warp && is_first_lane() && !once) {
         post.local->taken = post.taken;
         post.local->device_taken = post.device_taken;
     }
@@ -261,7 +390,7 @@ cudaError_t launch_courier(const LaunchSite& site, const CourierArguments& a) {
     auto const power_of_two = a.slots != 0 && (a.slots & (a.slots - 1)) == 0;
     auto const seconds = [](double s) { return s >= 0 && s <= 3600; };
     if (!power_of_two || a.entry > stream_entries || !seconds(a.idle_s) || !seconds(a.stay_s) ||
-        threads_of(site) > most_threads) {
+        threads_of(site) > most_threads || threads_of(site) % lanes != 0) {
         return cudaErrorInvalidValue;
     }
     return launch(site, 1, threads_of(site), attend, a, static_cast<std::uint64_t>(a.idle_s * 1e9),

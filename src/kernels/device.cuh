@@ -13,6 +13,13 @@
 
 namespace peerlane::cuda {
 
+/// Before a loop whose turns must not wait for each other.
+#if defined(__CUDACC__)
+#define PEERLANE_UNROLL _Pragma("unroll")
+#else
+#define PEERLANE_UNROLL
+#endif
+
 /// Ends a .cu file. `launch` is cudaError_t(const LaunchSite&, const ARGUMENTS&); the rest are its __global__
 /// functions.
 #define PEERLANE_DEVICE_CODE(NAME, ARGUMENTS, LAUNCH, ...)                                                     \

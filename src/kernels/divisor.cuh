@@ -16,7 +16,8 @@ struct Divisor {
         while ((std::uint64_t{1} << shift) < by) {
             ++shift;
         }
-        auto const excess = static_cast<unsigned __int128>((std::uint64_t{1} << shift) - by) << 64;
+        __extension__ using Wide = unsigned __int128;
+        auto const excess = Wide{(std::uint64_t{1} << shift) - by} << 64;
         multiplier = static_cast<std::uint64_t>(excess / by) + 1;
     }
     __device__ std::uint64_t quotient(std::uint64_t number) const {

@@ -51,9 +51,10 @@ __device__ void look_up(Tile<Rows>& tile, const Rows& rows, const RowShape& shap
     tile.first =
         (number - layer * shape.tiles_a_layer.value) * (warp_threads * units_under_way) + threadIdx.x % warp_threads;
     tile.layer = rows.layer(layer);
-#pragma unroll
+    PEERLANE_UNROLL
     for (int k = 0; k < units_under_way; ++k) {
-        auto const unit = min(tile.first + k * warp_threads, last);
+        auto const wanted = tile.first + k * warp_threads;
+        auto const unit = wanted < last ? wanted : last;
         auto const row = shape.units_a_row.quotient(unit);
         tile.offset[k] = static_cast<std::uint32_t>(unit - row * shape.units_a_row.value);
         tile.key[k] = rows.find(row);
@@ -74,7 +75,7 @@ __device__ void move_units(const Rows& rows, const RowShape& shape) {
     for (;;) {
         Unit value[units_under_way];
         Unit* to[units_under_way];
-#pragma unroll
+        PEERLANE_UNROLL
         for (int k = 0; k < units_under_way; ++k) {
             auto const ends = rows.locate(tile.layer, tile.key[k]);
             to[k] = reinterpret_cast<Unit*>(ends.to) + tile.offset[k];
@@ -85,7 +86,7 @@ __device__ void move_units(const Rows& rows, const RowShape& shape) {
         if (number < tiles) {
             look_up<Unit>(tile, rows, shape, number);
         }
-#pragma unroll
+        PEERLANE_UNROLL
         for (int k = 0; k < units_under_way; ++k) {
             if (first + k * warp_threads < units) {
                 __stcs(to[k], value[k]);

@@ -13,7 +13,7 @@
 namespace peerlane::move {
 namespace {
 
-constexpr double kept_for_the_rest = 0.2;     ///< of the longest stay, for what is posted when it is over
+constexpr double kept_for_the_rest = 0.35;    ///< of the longest stay, for what is posted when it is over
 constexpr double long_wait_s = 200e-6;        ///< from here on a waiting host lets others run
 constexpr std::uint32_t looks_a_query = 256;  ///< polling memory does not tell that a device failed
 

@@ -87,6 +87,20 @@ struct Rows {
     }
 };
 
+TEST(DeviceCodeDivisor, QuotientsAreThoseOfDivision) {
+    std::mt19937_64 random(8);
+    for (int round = 0; round < 20000; ++round) {
+        auto const by = std::max<std::uint64_t>(random() >> (2 + random() % 62), 1);
+        Divisor const divisor(by);
+        auto const number = random() >> (1 + random() % 63);
+        for (auto const n : {number, number / by * by, number / by * by + by - 1, std::uint64_t{0}, by}) {
+            if (n < std::uint64_t{1} << 63) {
+                ASSERT_EQ(divisor.quotient(n), n / by) << n << " / " << by;
+            }
+        }
+    }
+}
+
 TEST(DeviceCodePages, EveryUnitPageAndShapeGivesWhatAHostLoopGives) {
     std::mt19937 random(3);
     for (unsigned const unit : {1U, 2U, 4U, 8U, 16U}) {

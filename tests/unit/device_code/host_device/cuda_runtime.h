@@ -21,9 +21,6 @@ template <class T>
 T __ldcv(const T* at) {
     return *at;
 }
-using std::max;
-using std::min;
-
 template <class T>
 T __ldcs(const T* at) {
     return *at;
@@ -37,7 +34,8 @@ void __stcs(T* at, T value) {
     *at = value;
 }
 inline std::uint64_t __umul64hi(std::uint64_t a, std::uint64_t b) {
-    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(a) * b >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((Wide{a} * b) >> 64);
 }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return static_cast<unsigned>(((std::uint64_t{high} << 32) | low) >> (shift & 31));
