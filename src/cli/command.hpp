@@ -69,5 +69,6 @@ Command simulate_command();
 Command audit_command();
 Command doctor_command();
 Command advise_command();
+Command compare_command();
 
 }  // namespace peerlane::cli

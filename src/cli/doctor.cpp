@@ -1,16 +1,53 @@
 /// peerlane doctor: which device can really reach which, in which direction, for which kind of access, and why not.
 
-#include "cli/doctor.hpp"
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include <peerlane/watch.hpp>
+
 #include "cli/command.hpp"
+#include "cli/doctor.hpp"
+#include "cli/doctor_pairs.hpp"
 #include "cli/status.hpp"
 
 namespace peerlane::cli {
 namespace {
 
-void show(Context& context, const Examination& found) {
+double now_s() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void write_metrics(const DoctorAsked& asked, const Examination& found) {
+    if (!asked.prometheus.empty()) {
+        SaveFile(asked.prometheus)
+            .write(prometheus_text({found.version, now_s(), found.seconds, found.passive}, found.machine,
+                                   found.verdicts, found.facts));
+    }
+}
+
+ExitConvention convention_of(const Given& given) {
+    auto const word = given.one("--exit");
+    if (!word) {
+        return ExitConvention::own;
+    }
+    auto const convention = parse_exit_convention(*word);
+    if (!convention) {
+        throw UsageError(fmt::format("--exit \"{}\" is not known; known are nagios, npd", *word));
+    }
+    return *convention;
+}
+
+void show(Context& context, const DoctorAsked& asked, ExitConvention convention, const Examination& found) {
     auto const format = context.globals.format;
     auto const document = doctor_json(found);
-    context.out.print(format == Format::json ? document : doctor_text(found, format, context.out.color()));
+    if (asked.oneline || convention != ExitConvention::own) {
+        context.out.print(watch_line(convention, found.verdicts.status,
+                                     fmt::format("{}: {}", status_word(found), verdict_in_words(found))));
+    }
+    if (!asked.oneline && convention != ExitConvention::npd) {
+        context.out.print(format == Format::json ? document : doctor_text(found, format, context.out.color()));
+    }
     context.out.save(document);
 }
 
@@ -35,11 +72,34 @@ Status exit_status(const Examination& found) {
 
 namespace {
 
-Status run(Context& context) {
+Status find_and_show(Context& context, ExitConvention convention) {
     auto const asked = understand_doctor(context.given, context.globals);
-    auto const found = find_out(context, asked, [&](const Examination& nothing) { show(context, nothing); });
-    show(context, found);
-    return exit_status(found);
+    auto found = find_out(context, asked, [&](const Examination& nothing) {
+        write_metrics(asked, nothing);
+        if (convention == ExitConvention::own && !asked.oneline) {
+            show(context, asked, convention, nothing);
+        }
+    });
+    expect(found, asked);
+    write_metrics(asked, found);
+    show(context, asked, convention, found);
+    return convention == ExitConvention::own || found.stopped_by != 0
+               ? exit_status(found)
+               : static_cast<Status>(exit_status_of(convention, found.verdicts.status));
+}
+
+/// Those who watch take every other status for something else than "could not tell".
+Status run(Context& context) {
+    auto const convention = convention_of(context.given);
+    if (convention == ExitConvention::own) {
+        return find_and_show(context, convention);
+    }
+    try {
+        return find_and_show(context, convention);
+    } catch (const std::exception& error) {
+        context.out.print(watch_line(convention, std::nullopt, error.what()));
+        return static_cast<Status>(exit_status_of(convention, std::nullopt));
+    }
 }
 
 }  // namespace
@@ -55,6 +115,12 @@ Command doctor_command() {
          {"--record", "FILE", "writes machine, facts and verdicts, each step before it runs; --machine FILE replays"},
          {"--fresh", "", "proves again what an earlier run has proven"},
          {"--cache", "FILE", "where verdicts are kept; without it only those of real devices are"},
+         {"--passive", "", "moves nothing: claims, links, counters, findings"},
+         {"--expect", "FILE", "compares with a saved or recorded document of a machine as it should be"},
+         {"--tolerance", "PERCENT", "how much slower is no difference from it; 10 if nothing is said"},
+         {"--oneline", "", "prints one line"},
+         {"--exit", "nagios|npd", "ends as Nagios or node-problem-detector expect it"},
+         {"--prometheus", "FILE", "writes metrics for Prometheus, whole or not at all"},
          {"--repeat-interrupted", "", "runs steps again that an earlier run never came back from"}},
         {Format::table, Format::json, Format::markdown},
         run};

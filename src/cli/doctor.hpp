@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <peerlane/compare.hpp>
 #include <peerlane/facts.hpp>
 #include <peerlane/machine.hpp>
 #include <peerlane/record.hpp>
@@ -28,7 +29,15 @@ struct DoctorAsked {
     std::vector<Check> required{};             ///< of every pair
     std::string record{};                      ///< empty: none
     std::string cache{};                       ///< empty: none
+    bool passive = false;                      ///< nothing is moved: claims, links, counters, findings
+    bool oneline = false;
+    std::string prometheus{};  ///< file of metrics; empty: none
+    std::string expect{};      ///< document of a machine as it should be; empty: none
+    double tolerance = 0.1;    ///< of rates against it
 };
+
+/// "10", per cent, as a share. Throws UsageError.
+double tolerance_of(const std::string& word);
 
 /// Throws UsageError that names the word at fault.
 DoctorAsked understand_doctor(const Given& given, const Globals& globals);
@@ -39,7 +48,7 @@ struct Examination {
     /// In people's numbers, findings and all; `status` counts the findings and what was required too.
     Verdicts verdicts{};
     std::optional<double> seconds{};  ///< on real devices
-    bool quick = false, replayed = false, from_cache = false;
+    bool quick = false, replayed = false, from_cache = false, passive = false;
     int stopped_by = 0;                          ///< a signal
     std::vector<std::pair<int, int>> pairs{};    ///< asked for
     std::vector<std::string> missing{};          ///< "0:1 push": required, and not right
@@ -48,8 +57,11 @@ struct Examination {
     std::vector<std::string> notices{};          ///< about our own files
     std::vector<std::string> root_would_show{};  ///< what could not be read without being root
     CacheKey key{};
-    std::string typed{};     ///< "peerlane --machine x": what next commands begin with
-    std::string recorded{};  ///< the file that was written or replayed; empty for none
+    Facts facts{};                         ///< as they were at the end
+    std::string expected{};                ///< the file of a machine as it should be; empty: none
+    std::vector<Difference> unexpected{};  ///< what differs from it
+    std::string typed{};                   ///< "peerlane --machine x": what next commands begin with
+    std::string recorded{};                ///< the file that was written or replayed; empty for none
 };
 
 /// Replays a record that is given as the machine, else proves. Where there is no device, what the system itself shows
@@ -70,6 +82,12 @@ Examination replay(const Context& context, const DoctorAsked& asked, const std::
 void conclude(Examination& examination, const std::vector<Check>& required);
 
 Status exit_status(const Examination& examination);
+
+/// Compares with the document of a machine as it should be, where one was named; what differs degrades. Throws
+/// InputError, NoSuchFile.
+void expect(Examination& examination, const DoctorAsked& asked);
+/// The examination in the words of a comparison.
+NodeReport report_of(const Examination& examination);
 
 /// For people, as the format says.
 std::string doctor_text(const Examination& examination, Format format, bool color);

@@ -74,6 +74,9 @@ std::string truth(bool value) {
 
 void conclude(Examination& examination, const std::vector<Check>& required) {
     auto& verdicts = examination.verdicts;
+    if (examination.passive) {  // nothing was tried that could be missing
+        verdicts.status = Health::healthy;
+    }
     auto const at_least = [&](Health status) {
         if (verdicts.status != Health::inconclusive && severity(verdicts.status) < severity(status)) {
             verdicts.status = status;
@@ -82,7 +85,7 @@ void conclude(Examination& examination, const std::vector<Check>& required) {
     for (auto const& finding : verdicts.findings) {
         at_least(status_of(finding.severity));
     }
-    if (verdicts.status == Health::healthy || verdicts.status == Health::degraded) {
+    if (!examination.passive && (verdicts.status == Health::healthy || verdicts.status == Health::degraded)) {
         if (std::any_of(verdicts.pairs.begin(), verdicts.pairs.end(), untried)) {
             verdicts.status = Health::inconclusive;
         }
@@ -113,6 +116,7 @@ std::string doctor_json(const Examination& found) {
         {"words", quoted(verdict_in_words(found))},
         {"quick", truth(found.quick)},
         {"replayed", truth(found.replayed)},
+        {"passive", truth(found.passive)},
         {"from_cache", truth(found.from_cache)},
         {"stopped", truth(found.stopped_by != 0)},
         {"pairs_asked", fmt::format("{}", found.pairs.size())},
@@ -124,6 +128,19 @@ std::string doctor_json(const Examination& found) {
         {"notices", list(found.notices, plain)},
         {"root_would_show", list(found.root_would_show, plain)},
     };
+    if (!found.expected.empty()) {
+        members.emplace_back("expected", quoted(found.expected));
+        members.emplace_back("unexpected", list(found.unexpected, [](const Difference& one) {
+                                 return fmt::format("{{\"kind\": {}, \"text\": {}}}", quoted(to_string(one.kind)),
+                                                    quoted(one.text));
+                             }));
+    }
+    auto const report = report_of(found);
+    auto node = fmt::format("{{\"devices\": {}", found.machine.devices.size());
+    for (auto const& [name, value] : report.traits) {
+        node += fmt::format(", {}: {}", quoted(name), quoted(value));
+    }
+    members.emplace_back("node", node + "}");
     std::string key = "{";
     for (auto const& [name, value] : found.key.parts) {
         key += fmt::format("{}{}: {}", key.size() > 1 ? ", " : "", quoted(name), quoted(value));

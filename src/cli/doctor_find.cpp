@@ -85,6 +85,32 @@ Examination without_devices(const Target& target, const Facts& facts) {
     found.verdicts.seed = target.seed;
     add_causes(found, facts, {});
     found.verdicts.status = Health::inconclusive;
+    found.facts = facts;
+    return found;
+}
+
+/// Claims, and what the facts say beside them.
+Examination at_rest(const Target& target, Facts facts) {
+    Examination found;
+    found.passive = true;
+    found.machine = target.machine;
+    found.verdicts.simulated = target.simulated.has_value();
+    found.verdicts.seed = target.seed;
+    found.disturbed = devices_of_others(found.machine, facts);
+    for (auto const& pair : found.machine.pairs) {
+        PairVerdict verdict{pair.accessor, pair.owner};
+        for (auto& check : verdict.checks) {
+            check.reason = "nothing was moved";
+        }
+        if (pair.claim) {
+            verdict[Check::claim] = CheckResult{*pair.claim ? Result::ok : Result::no};
+        }
+        found.verdicts.pairs.push_back(std::move(verdict));
+        found.pairs.emplace_back(pair.accessor, pair.owner);
+    }
+    add_causes(found, facts, {});
+    found.facts = std::move(facts);
+    conclude(found, {});
     return found;
 }
 
@@ -111,7 +137,8 @@ Examination find_out(Context& context, const DoctorAsked& asked,
         nothing_runs(found);
         need_driver(target);  // says what to type instead
     }
-    auto found = examine(context, target, asked, facts, version());
+    auto found = asked.passive ? at_rest(target, facts) : examine(context, target, asked, facts, version());
+    found.version = version();
     found.typed = typed(context.globals);
     if (for_strangers(context.globals)) {
         found.recorded = file_name(found.recorded);

@@ -59,6 +59,14 @@ std::string file_of(const Given& given, const char* option) {
 
 }  // namespace
 
+double tolerance_of(const std::string& word) {
+    auto const percent = parse_number(word);
+    if (!percent || *percent < 0 || *percent > 100) {
+        throw UsageError(fmt::format("--tolerance \"{}\": per cent are needed, 0 to 100", word));
+    }
+    return *percent / 100;
+}
+
 DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
     DoctorAsked asked;
     asked.quick = given.has("--quick");
@@ -66,6 +74,13 @@ DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
     asked.repeat_interrupted = given.has("--repeat-interrupted");
     asked.record = file_of(given, "--record");
     asked.cache = file_of(given, "--cache");
+    asked.passive = given.has("--passive");
+    asked.oneline = given.has("--oneline");
+    asked.prometheus = file_of(given, "--prometheus");
+    asked.expect = file_of(given, "--expect");
+    if (auto const word = given.one("--tolerance")) {
+        asked.tolerance = tolerance_of(*word);
+    }
     for (auto const& words : given.all("--pair")) {
         for (auto const& word : split(words, ',')) {
             asked.pairs.push_back(pair_of(word));
@@ -80,6 +95,15 @@ DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
     }
     if (!asked.record.empty() && asked.record == globals.save) {
         throw UsageError("--record and --save name the same file");
+    }
+    if (asked.passive && (asked.quick || asked.fresh || !asked.pairs.empty() || !asked.required.empty() ||
+                          !asked.record.empty() || !asked.expect.empty())) {
+        throw UsageError(
+            "--passive moves nothing: --quick, --fresh, --pair, --require, --record and --expect mean "
+            "nothing beside it");
+    }
+    if (asked.oneline && globals.format != Format::table) {
+        throw UsageError(fmt::format("--oneline and --format {} are two answers", to_string(globals.format)));
     }
     return asked;
 }

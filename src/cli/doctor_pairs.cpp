@@ -220,6 +220,10 @@ std::string verdict_in_words(const Examination& found) {
         }
     }
     std::vector<std::string> parts;
+    if (found.passive) {
+        parts.push_back("nothing was moved, claims and counters read");
+        parts.push_back(count_of(all - denied, all, "is claimed by the driver", "are claimed by the driver"));
+    }
     if (all == 0 && verdicts.status != Health::inconclusive) {
         return "one device, no pair to prove";
     }
@@ -241,7 +245,7 @@ std::string verdict_in_words(const Examination& found) {
     if (failures[2] > 0) {
         parts.push_back(count_of(failures[2], all, "fails with an error", "fail with an error"));
     }
-    if (less > 0) {
+    if (less > 0 && !found.passive) {
         parts.push_back(count_of(less, all, "has less than its claim", "have less than their claim"));
     }
     auto const bad_groups = std::count_if(verdicts.groups.begin(), verdicts.groups.end(), [&](const auto& group) {
@@ -255,10 +259,10 @@ std::string verdict_in_words(const Examination& found) {
     if (slow > 0) {
         parts.push_back(fmt::format("{} data direction{} faster through the host", slow, slow == 1 ? " is" : "s are"));
     }
-    if (denied > 0) {
+    if (denied > 0 && !found.passive) {
         parts.push_back(count_of(denied, all, "is not claimed by the driver", "are not claimed by the driver"));
     }
-    if (denied < all) {
+    if (denied < all && !found.passive) {
         parts.push_back(count_of(right, all, "proven right", "proven right"));
     }
     std::vector<std::string> codes;
@@ -270,6 +274,10 @@ std::string verdict_in_words(const Examination& found) {
     }
     if (!codes.empty()) {
         parts.push_back(fmt::format("found {}", fmt::join(codes, ", ")));
+    }
+    if (!found.unexpected.empty()) {
+        parts.push_back(fmt::format("differs from {} in {} way{}", found.expected, found.unexpected.size(),
+                                    found.unexpected.size() == 1 ? "" : "s"));
     }
     if (!found.interrupted.empty()) {
         parts.push_back(fmt::format("{} step{} of an earlier run never came back", found.interrupted.size(),

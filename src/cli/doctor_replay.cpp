@@ -127,6 +127,7 @@ Examination replay(const Context& context, const DoctorAsked& asked, const std::
         found.notices.emplace_back("the run that wrote this record did not come to its end");
     }
     add_causes(found, facts, story);
+    found.facts = std::move(facts);
     return found;
 }
 

@@ -100,6 +100,7 @@ class Run {
         tell(facts_, story_);
         add_causes(done_, facts_, story_);
         conclude(done_, asked_.required);
+        done_.facts = facts_;
         memory_.finish(done_.verdicts, facts_);
         done_.notices = memory_.notices();
         return std::move(done_);

@@ -62,6 +62,9 @@ void head(Page& page, const Examination& found) {
     if (found.quick) {
         parts.emplace_back("quick");
     }
+    if (found.passive) {
+        parts.emplace_back("passive");
+    }
     if (found.replayed) {
         parts.push_back("REPLAYED from " + found.recorded + ", nothing was run");
     }
@@ -168,6 +171,19 @@ void causes(Page& page, const Examination& found) {
     }
 }
 
+void against(Page& page, const Examination& found) {
+    if (found.expected.empty()) {
+        return;
+    }
+    page.heading("Against " + found.expected);
+    for (auto const& one : found.unexpected) {
+        page.item(fmt::format("{}: {}", to_string(one.kind), one.text));
+    }
+    if (found.unexpected.empty()) {
+        page.item("as expected");
+    }
+}
+
 void next_steps(Page& page, const Examination& found) {
     auto const commands = next_commands(found);
     if (commands.empty() || found.machine.devices.empty()) {
@@ -222,6 +238,9 @@ std::string done_text(const Verdicts& verdicts) {
 }
 
 std::string not_tested_text(const Examination& found) {
+    if (found.passive) {
+        return "everything that moves bytes";
+    }
     std::vector<std::string> parts{"sustained load", "heat", "several processes at once"};
     std::set<std::string> left_out;
     for (auto const check : all_checks) {
@@ -273,11 +292,14 @@ std::string doctor_text(const Examination& found, Format format, bool color) {
     Page page(format == Format::markdown, color);
     head(page, found);
     page.verdict(fmt::format("{}: {}", status_word(found), verdict_in_words(found)), color_of(found.verdicts.status));
-    if (found.machine.devices.size() > 1) {
+    if (found.machine.devices.size() > 1 && !found.passive) {
         matrix(page, found);
     }
-    rates_of_paths(page, found);
+    if (!found.passive) {
+        rates_of_paths(page, found);
+    }
     bad_pairs(page, found);
+    against(page, found);
     causes(page, found);
     next_steps(page, found);
     last_lines(page, found);
