@@ -9,6 +9,7 @@
 
 #include <peerlane/copy_options.hpp>
 #include <peerlane/driver.hpp>
+#include <peerlane/moving.hpp>
 #include <peerlane/pages.hpp>
 #include <peerlane/plan.hpp>
 #include <peerlane/planner.hpp>
@@ -55,6 +56,10 @@ class Mover {
     /// recorded is refused, Error 900, and the capture goes on.
     /// `options`: a flag set in order of the stream when the bytes are visible.
     void copy(void* to, const void* from, std::uint64_t bytes, StreamView stream, const CopyOptions& options = {});
+    /// The same driven by the host, who sees its progress and may end it; ways that fail cost time only. Not for
+    /// pageable memory, nor 0 bytes (std::invalid_argument).
+    [[nodiscard]] Transfer transfer(void* to, const void* from, std::uint64_t bytes,
+                                    const TransferOptions& options = {});
     /// Copies from and to this range need not ask the driver where it lies, 0.5 us a copy. Until unregistered (by its
     /// first address) it must not be freed. std::invalid_argument for memory that is not known or registered already.
     void register_buffer(const void* base, std::uint64_t bytes);
@@ -94,6 +99,7 @@ class Mover {
 
   private:
     friend class PreparedPages;
+    friend class Transfer;
     struct State;
     std::unique_ptr<State> state_;
 };
