@@ -40,19 +40,29 @@ struct Post {
     CourierLocal local;
     double started = 0, last = 0;
     bool leaving = false;
+    std::uint32_t in_a_row = 0;  ///< messages of the host since others were looked at
     std::uint32_t may_drain = 0;
     MessageSlot seen{};
+    static constexpr std::size_t asked = 0, of_device = 1, of_streams = 2;
+    /// The host's is the first, or the last where the host had its turn, so that nobody waits behind a busy one.
     std::array<WatchedWord, 3 + stream_entries> words{};
+
+    [[nodiscard]] WatchedWord of_host() const {
+        return {slot_at(a.ring, local.taken + 1, a.slots) + number_of_slot, local.taken + 1};
+    }
+    [[nodiscard]] bool others_first() const { return in_a_row >= host_messages_in_a_row; }
+    [[nodiscard]] std::size_t host_at() const { return others_first() ? words.size() - 1 : 0; }
+    [[nodiscard]] std::size_t at(std::size_t other) const { return others_first() ? other : other + 1; }
 
     void look_for_next() {
         auto const ring = a.local + offsetof(CourierLocal, ring);
-        words[0] = {slot_at(a.ring, local.taken + 1, a.slots) + number_of_slot, local.taken + 1};
-        words[1] = {a.shared + offsetof(CourierShared, leave), a.residence};
-        words[2] = {
+        words[host_at()] = of_host();
+        words[at(asked)] = {a.shared + offsetof(CourierShared, leave), a.residence};
+        words[at(of_device)] = {
             slot_at(ring + offsetof(DeviceRing, slot), local.device_taken + 1, DeviceRing::slots) + number_of_slot,
             local.device_taken + 1};
         for (std::uint32_t i = 0; i < stream_entries; ++i) {
-            words[3 + i] = {a.local + offsetof(CourierLocal, doorbell) + 4 * i, local.claimed[i] + 1};
+            words[at(of_streams) + i] = {a.local + offsetof(CourierLocal, doorbell) + 4 * i, local.claimed[i] + 1};
         }
     }
     [[nodiscard]] double patience(double now) const {
@@ -78,7 +88,8 @@ KernelSteps meaning(CourierArguments a) {
         while (job.from == From::nowhere) {
             post.look_for_next();
             if (post.leaving) {
-                auto const came = co_yield step::watch(std::span(post.words).first(1), 0, sizeof post.seen, &post.seen);
+                auto const came =
+                    co_yield step::watch(std::span(&post.words[post.host_at()], 1), 0, sizeof post.seen, &post.seen);
                 if (!came.met || post.may_drain == 0) {
                     break;
                 }
@@ -89,16 +100,18 @@ KernelSteps meaning(CourierArguments a) {
             if (now - post.started < a.stay_s) {
                 auto const came = co_yield step::watch(post.words, post.patience(now), sizeof post.seen, &post.seen);
                 now = came.now_s;
-                auto const asked = came.met && came.value == 1;
+                auto const asked = came.met && came.value == post.at(Post::asked);
                 if (came.met && !asked && now - post.started < a.stay_s) {
-                    if (came.value == 0) {
+                    auto const host = came.value == post.host_at();
+                    if (host) {
                         job = {order_of(post.seen), From::host, ++local.taken, 0};
-                    } else if (came.value == 2) {
+                    } else if (came.value == post.at(Post::of_device)) {
                         job = {order_of(post.seen), From::device, ++local.device_taken, 0};
                     } else {
-                        auto const entry = static_cast<std::uint32_t>(came.value) - 3;
+                        auto const entry = static_cast<std::uint32_t>(came.value - post.at(Post::of_streams));
                         job = {{}, From::stream, local.claimed[entry] + 1, entry};
                     }
+                    post.in_a_row = host ? post.in_a_row % host_messages_in_a_row + 1 : 0;
                     break;
                 }
             }

@@ -177,7 +177,8 @@ struct Post {
     bool over;     ///< it was asked to leave, or stayed as long as it may
     bool leaving;  ///< it said that it leaves
     std::uint32_t may_drain;
-    std::uint32_t* rung;  ///< use of each entry seen last; shared memory, like the order found
+    std::uint32_t in_a_row;  ///< messages of the host since others were looked at
+    std::uint32_t* rung;     ///< use of each entry seen last; shared memory, like the order found
     Line* order;
     Look look;
 
@@ -199,23 +200,22 @@ struct Post {
                          &local->ring.slot[device_taken & (DeviceRing::slots - 1)], local->doorbell},
                         4);
             auto const came = look.is_message(0, taken + 1);
-            if (came && (!over || (leaving && may_drain != 0))) {
-                may_drain -= leaving ? 1 : 0;
-                look.write(0, *order);
-                return {From::host, ++taken, 0};
+            auto const others_first = in_a_row >= host_messages_in_a_row && !over;
+            if (came && !others_first && (!over || (leaving && may_drain != 0))) {
+                return of_host();
             }
             if (leaving) {
                 return {};
             }
+            in_a_row = 0;
             auto const now = judge();
             if (!over) {
-                if (look.is_message(2, device_taken + 1)) {
-                    look.write(2, *order);
-                    return {From::device, ++device_taken, 0};
-                }
-                auto const job = rung_bell();
+                auto const job = of_others();
                 if (job.from != From::nowhere) {
                     return job;
+                }
+                if (came) {
+                    return of_host();
                 }
                 if (now - last < idle_ns) {
                     continue;
@@ -230,6 +230,21 @@ struct Post {
             }
             together();
         }
+    }
+
+    __device__ Job of_host() {
+        may_drain -= leaving ? 1 : 0;
+        ++in_a_row;
+        look.write(0, *order);
+        return {From::host, ++taken, 0};
+    }
+
+    __device__ Job of_others() {
+        if (look.is_message(2, device_taken + 1)) {
+            look.write(2, *order);
+            return {From::device, ++device_taken, 0};
+        }
+        return rung_bell();
     }
 
     /// Whether its time is over, from the last look and the clock.
@@ -349,6 +364,7 @@ __global__ void __launch_bounds__(most_threads)
                 false,
                 false,
                 a.slots,
+                0,
                 rung,
                 &shared_order,
                 {}};

@@ -11,6 +11,9 @@ struct Kernel;
 /// Messages that streams post: each has an entry of its own, because streams get there in any order.
 inline constexpr std::uint32_t stream_entries = 16;
 
+/// So many messages of the host are carried before others have their turn.
+inline constexpr std::uint32_t host_messages_in_a_row = 4;
+
 /// Pinned memory of a courier, before its ring.
 struct CourierShared {
     // Written by the courier.

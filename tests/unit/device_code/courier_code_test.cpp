@@ -151,6 +151,24 @@ TEST(DeviceCodeCourier, AStreamsMessageIsCarriedOnceByWhoeverComesFirst) {
     }
 }
 
+TEST(DeviceCodeCourier, ABusyHostHoldsNobodyElse) {
+    Rig rig;
+    std::uint32_t carried = 0;
+    for (std::uint32_t i = 1; i <= slots; ++i) {
+        rig.put(i, rig.order(i * 64, 0, 8));
+    }
+    // The kernel's flag lies in the source of the host's sixth message: what that one carries tells when it was set.
+    std::memset(rig.from.data() + 2048, 0, 4);
+    rig.put(6, rig.order(3000, 2048, 4));
+    auto* const flag = reinterpret_cast<std::uint32_t*>(rig.from.data() + 2048);
+    ASSERT_TRUE(device::post(&rig.local.ring, rig.to.data(), rig.from.data(), 4, flag, 9, 0).accepted);
+    ASSERT_EQ(rig.run(1), cudaSuccess);
+    std::memcpy(&carried, rig.to.data() + 3000, 4);
+    EXPECT_EQ(carried, 9U) << "the kernel's message came after six of the host";
+    EXPECT_EQ(rig.shared.done, slots);
+    EXPECT_EQ(rig.local.ring.done, 1U);
+}
+
 TEST(DeviceCodeCourier, ArgumentsThatCannotBeAreRefused) {
     Rig rig;
     EXPECT_EQ(rig.run(1, stream_entries + 1), cudaErrorInvalidValue);
