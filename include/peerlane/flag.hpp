@@ -26,7 +26,8 @@ class FlagWait {
 
 /// Lies in memory of a device, where its waiters are, or pinned; alone in its line. 0 at first. Values are compared
 /// modulo 2^32: a wait is met by what is at most 2^31 - 1 ahead. Moves, does not copy; the driver must outlive it, and
-/// nothing may use it any more when it goes.
+/// nothing may use it any more when it goes. Safe to use from several threads, but for waits with a budget in streams,
+/// which one thread at a time queues.
 class Flag {
   public:
     /// Waits until it is 0.

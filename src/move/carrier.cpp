@@ -78,11 +78,12 @@ Carrier::~Carrier() {
         Message last;
         last.carrier_ = this;
         last.number_ = posted_;
+        auto const deadline = driver_.now() + options_.give_up_s;  // of all of it
         (void)wait(last, options_.give_up_s);
         for (std::uint32_t i = 0; i < stream_entries; ++i) {
             last.number_ = uses_[i];
             last.entry_ = i + 1;
-            (void)wait(last, options_.give_up_s);
+            (void)wait(last, std::max(0.0, deadline - driver_.now()));
         }
         leave();
         driver_.synchronize(stream_.view());
