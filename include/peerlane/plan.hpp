@@ -79,5 +79,7 @@ std::string describe(const Route& route);
 std::string describe(const Leg& leg);
 /// "67 % relayed through gpu1, 33 % ..."; one route as describe(route).
 std::string describe(const std::vector<Route>& routes);
+/// The same in few words, without issuers, chunks and buffers: "89 % direct + 11 % staged host:0".
+std::string brief(const std::vector<Route>& routes);
 
 }  // namespace peerlane

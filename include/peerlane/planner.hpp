@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -93,7 +94,24 @@ struct PlanOptions {
 Choice choose(const Machine& machine, Place from, Place to, std::uint64_t bytes, const PlanOptions& options = {});
 Plan make_plan(const Machine& machine, const PlanRequest& request, const PlanOptions& options = {});
 
+/// Verdicts that say of each leg which the profile measured that it was right: only proven legs are measured.
+Verdicts proven_by(const Profile& profile);
+
+/// A plan with what it was made from.
+struct PlanRecord {
+    Plan plan{};
+    bool simulated = false;
+    std::string machine{};
+    std::string costs{};        ///< "measured", "stored", "given", "nominal"
+    std::string profile_key{};  ///< empty: none
+    bool trust_claimed = false;
+    std::vector<std::pair<Place, Place>> busy{};
+    std::optional<AccessRequest> access{};  ///< when that was asked
+    std::vector<PlanRange> ranges{};        ///< all sizes; empty where they were not asked for
+};
+
 /// The document peerlane.plan/1.
+std::string plan_json(const PlanRecord& record);
 std::string plan_json(const Plan& plan);
 
 }  // namespace peerlane

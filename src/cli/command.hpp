@@ -65,6 +65,7 @@ const std::vector<Command>& commands();
 Command topo_command();
 Command measure_command();
 Command copy_command();
+Command plan_command();
 Command simulate_command();
 Command audit_command();
 Command doctor_command();

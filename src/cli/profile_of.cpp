@@ -76,6 +76,7 @@ class Search {
             throw UsageError("--cache: a machine from standard input cannot be told again; give it as a file");
         }
         if (!asked_.fresh && stored(path)) {
+            found_.verdicts = kept_verdicts();
             return std::move(found_);
         }
         if (asked_.show) {
@@ -189,6 +190,7 @@ class Search {
         found_.stopped_by = StopSignals::caught();
         found_.lost = !profile.complete && found_.stopped_by == 0;
         found_.profile = target_.numbering.to_people(std::move(profile));
+        found_.verdicts = target_.numbering.to_people(verdicts);
     }
 
     Context& context_;

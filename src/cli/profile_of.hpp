@@ -1,6 +1,7 @@
 #pragma once
 /// The measured profile of a target: the stored one while it still holds, else measured now.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct ProfileAsked {
 /// All in people's numbers.
 struct ProfileFound {
     Profile profile{};
+    std::optional<Verdicts> verdicts{};  ///< of this run, or stored ones that still hold
     bool from_cache = false;
     double seconds = 0;                  ///< of measuring, on the driver's clock
     int stopped_by = 0;                  ///< a signal

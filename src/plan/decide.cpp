@@ -15,29 +15,33 @@ constexpr std::size_t most_routes = 8;
 constexpr int most_failures = 3;
 
 /// What a split may be made of: of the direct lanes the best by copy engine (a kernel beside one gained nothing:
-/// h200-pair), every other lane; fastest first.
-std::vector<int> pool_of(const std::vector<Lane>& lanes, const Decision& decision) {
-    std::vector<int> pool;
-    auto direct = -1;
+/// h200-pair), and every other lane. Those over the same place stand for each other. Fastest first.
+std::vector<std::vector<int>> pool_of(const std::vector<Lane>& lanes, const Decision& decision) {
+    auto const seconds = [&](int index) { return decision.alone[static_cast<std::size_t>(index)].seconds; };
+    std::vector<std::vector<int>> pool;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-        if (!decision.alone[i].possible()) {
+        if (!decision.alone[i].possible() ||
+            (lanes[i].kind == LaneKind::direct && lanes[i].legs[0].engine != Engine::copy)) {
             continue;
         }
         auto const index = static_cast<int>(i);
-        if (lanes[i].kind != LaneKind::direct) {
-            pool.push_back(index);
-        } else if (lanes[i].legs[0].engine == Engine::copy &&
-                   (direct < 0 ||
-                    decision.alone[i].seconds < decision.alone[static_cast<std::size_t>(direct)].seconds * (1 - tie))) {
-            direct = index;
+        auto const same = std::find_if(pool.begin(), pool.end(), [&](const std::vector<int>& group) {
+            auto const& first = lanes[static_cast<std::size_t>(group.front())];
+            return first.legs.size() == lanes[i].legs.size() && first.legs.front().to == lanes[i].legs.front().to;
+        });
+        if (same == pool.end()) {
+            pool.push_back({index});
+        } else if (lanes[i].kind != LaneKind::direct) {
+            same->push_back(index);
+        } else if (seconds(index) < seconds(same->front()) * (1 - tie)) {
+            same->front() = index;
         }
     }
-    if (direct >= 0) {
-        pool.insert(pool.begin(), direct);
+    for (auto& group : pool) {
+        std::stable_sort(group.begin(), group.end(), [&](int a, int b) { return seconds(a) < seconds(b); });
     }
-    std::stable_sort(pool.begin(), pool.end(), [&](int a, int b) {
-        return decision.alone[static_cast<std::size_t>(a)].seconds <
-               decision.alone[static_cast<std::size_t>(b)].seconds;
+    std::stable_sort(pool.begin(), pool.end(), [&](const std::vector<int>& a, const std::vector<int>& b) {
+        return seconds(a.front()) < seconds(b.front());
     });
     return pool;
 }
@@ -56,32 +60,46 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
     if (pool.size() < 2 || (bytes < least_split && !forced)) {
         return;
     }
-    std::vector<int> in{pool.front()};
-    auto best = decision.alone[static_cast<std::size_t>(pool.front())];
-    auto rate = lanes[static_cast<std::size_t>(pool.front())].rate();
+    std::vector<int> in{pool.front().front()};
+    auto best = decision.alone[static_cast<std::size_t>(in.front())];
+    auto rate = lanes[static_cast<std::size_t>(in.front())].rate();
     Scored fallback;
     std::vector<int> fallback_lanes;
     auto failures = 0;
     for (std::size_t i = 1; i < pool.size() && in.size() < most_routes && failures < most_failures; ++i) {
-        auto const& lane = lanes[static_cast<std::size_t>(pool[i])];
-        if (lane.rate() < rate * least_part) {
+        Scored gained;
+        std::vector<int> gained_lanes;
+        for (auto const index : pool[i]) {
+            auto const& lane = lanes[static_cast<std::size_t>(index)];
+            if (lane.rate() < rate * least_part) {
+                continue;
+            }
+            auto with = in;
+            with.push_back(index);
+            auto scored = scorer.together(chosen(lanes, with), bytes);
+            if (!scored.possible()) {
+                continue;
+            }
+            if (!gained.possible() || scored.seconds < gained.seconds * (1 - tie)) {
+                gained = std::move(scored);
+                gained_lanes = std::move(with);
+            }
+        }
+        if (!gained.possible()) {
             continue;
         }
-        auto with = in;
-        with.push_back(pool[i]);
-        auto scored = scorer.together(chosen(lanes, with), bytes);
-        auto const gain = scored.guessed && !best.guessed ? least_guessed_gain : least_gain;
-        if (scored.possible() && scored.seconds < best.seconds * (1 - gain)) {
-            in = std::move(with);
-            best = std::move(scored);
-            rate += lane.rate();
+        auto const gain = gained.guessed && !best.guessed ? least_guessed_gain : least_gain;
+        if (gained.seconds < best.seconds * (1 - gain)) {
+            rate += lanes[static_cast<std::size_t>(gained_lanes.back())].rate();
+            in = std::move(gained_lanes);
+            best = std::move(gained);
             failures = 0;
             continue;
         }
         ++failures;
-        if (in.size() == 1 && scored.possible() && (!fallback.possible() || scored.seconds < fallback.seconds)) {
-            fallback = std::move(scored);
-            fallback_lanes = std::move(with);
+        if (in.size() == 1 && (!fallback.possible() || gained.seconds < fallback.seconds)) {
+            fallback = std::move(gained);
+            fallback_lanes = std::move(gained_lanes);
         }
     }
     // One that was taken early may only be in the way of those behind it.

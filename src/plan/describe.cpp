@@ -47,6 +47,25 @@ std::string describe(const std::vector<Route>& routes) {
     return text;
 }
 
+std::string brief(const std::vector<Route>& routes) {
+    std::string text;
+    for (auto const& route : routes) {
+        auto const& leg = route.legs.front();
+        auto way = std::string("direct");
+        if (route.legs.size() > 1) {
+            way = fmt::format("{} {}", leg.to.is_device() ? "relay" : "staged", to_string(leg.to));
+        } else if (leg.from.is_device() && leg.to.is_device() && leg.from != leg.to) {
+            way = fmt::format("{}{}", leg.issuer == leg.from ? "push" : "pull",
+                              leg.engine == Engine::copy ? "" : " by kernel");
+        } else if (leg.engine == Engine::kernel) {
+            way = "direct by kernel";
+        }
+        text +=
+            routes.size() == 1 ? way : fmt::format("{}{:.1f} % {}", text.empty() ? "" : " + ", route.share * 100, way);
+    }
+    return text;
+}
+
 std::string Plan::explain() const {
     std::string text;
     for (auto const& choice : choices) {

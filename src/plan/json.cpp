@@ -1,5 +1,7 @@
 // JSON of plans and of what became of them. One file: the library that writes it is heavy to compile.
 
+#include <string>
+
 #include <nlohmann/json.hpp>
 #include <peerlane/planner.hpp>
 #include <peerlane/transfer.hpp>
@@ -65,13 +67,46 @@ Json of(const PlanRequest& request) {
 
 }  // namespace
 
-std::string plan_json(const Plan& plan) {
+std::string plan_json(const PlanRecord& record) {
+    auto request = of(record.plan.request);
+    if (record.access) {
+        request["accessor"] = record.access->accessor;
+        request["touches"] = record.access->touches;
+        request["pattern"] = record.access->scattered_bytes == 0
+                                 ? "coalesced"
+                                 : "scattered:" + std::to_string(record.access->scattered_bytes);
+        request["capacity"] = or_null(record.access->capacity_bytes);
+    }
+    auto busy = Json::array();
+    for (auto const& [from, to] : record.busy) {
+        busy.push_back({{"from", to_string(from)}, {"to", to_string(to)}});
+    }
     auto choices = Json::array();
-    for (auto const& choice : plan.choices) {
+    for (auto const& choice : record.plan.choices) {
         choices.push_back(of(choice));
     }
-    return Json{{"schema", "peerlane.plan/1"}, {"request", of(plan.request)}, {"choices", std::move(choices)}}.dump(2) +
+    auto ranges = Json::array();
+    for (auto const& range : record.ranges) {
+        ranges.push_back({{"from_bytes", range.from}, {"routes", of(range.choice.routes)}});
+    }
+    return Json{{"schema", "peerlane.plan/1"},
+                {"simulated", record.simulated},
+                {"machine", record.machine},
+                {"costs", record.costs},
+                {"profile", record.profile_key.empty() ? Json(nullptr) : Json(record.profile_key)},
+                {"trust_claimed", record.trust_claimed},
+                {"busy", std::move(busy)},
+                {"request", std::move(request)},
+                {"choices", std::move(choices)},
+                {"ranges", std::move(ranges)}}
+               .dump(2) +
            "\n";
+}
+
+std::string plan_json(const Plan& plan) {
+    PlanRecord record;
+    record.plan = plan;
+    return plan_json(record);
 }
 
 const char* to_string(TransferReport::Outcome outcome) {

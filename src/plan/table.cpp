@@ -44,8 +44,13 @@ struct Table::Builder {
         if ((same && straight(low)) || depth >= (same ? share_depth : kind_depth)) {
             return;
         }
-        auto const middle =
+        auto middle =
             static_cast<std::uint64_t>(std::sqrt(static_cast<double>(low.bytes) * static_cast<double>(high.bytes)));
+        // Sizes that people can read, as near as a 64th.
+        middle -= middle % std::max<std::uint64_t>(1, std::bit_floor(middle) / 64);
+        if (middle <= low.bytes || middle >= high.bytes) {
+            return;
+        }
         auto const choice = row_of(scorer, lanes, middle);
         between(low, choice, depth + 1);
         rows.push_back(choice);

@@ -1,6 +1,10 @@
 #include "plan/trust.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
+#include <peerlane/planner.hpp>
 
 namespace peerlane::plan {
 namespace {
@@ -92,3 +96,34 @@ Trust trust_of(const Machine& machine, const Verdicts& verdicts, bool trust_clai
 }
 
 }  // namespace peerlane::plan
+
+namespace peerlane {
+
+Verdicts proven_by(const Profile& profile) {
+    Verdicts verdicts;
+    verdicts.simulated = profile.simulated;
+    for (auto const& [leg, basis, curve, queued] : profile.legs) {
+        if (basis != Basis::measured || curve.points.empty() || !leg.from.is_device() || !leg.to.is_device() ||
+            leg.from == leg.to) {
+            continue;
+        }
+        auto const accessor = leg.issuer.index;
+        auto const owner = leg.issuer == leg.from ? leg.to.index : leg.from.index;
+        if (verdicts.pair(accessor, owner) == nullptr) {
+            PairVerdict const made{accessor, owner, {}};
+            verdicts.pairs.insert(std::upper_bound(verdicts.pairs.begin(), verdicts.pairs.end(), made,
+                                                   [](const PairVerdict& a, const PairVerdict& b) {
+                                                       return std::pair(a.accessor, a.owner) <
+                                                              std::pair(b.accessor, b.owner);
+                                                   }),
+                                  made);
+        }
+        auto const pushed = leg.issuer == leg.from;
+        auto const check =
+            leg.engine == Engine::copy ? (pushed ? Check::push : Check::pull) : (pushed ? Check::store : Check::load);
+        (*verdicts.pair(accessor, owner))[check].result = Result::ok;
+    }
+    return verdicts;
+}
+
+}  // namespace peerlane
