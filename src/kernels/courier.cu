@@ -73,16 +73,17 @@ class Look {
   public:
     static constexpr unsigned parts = 4;  ///< of a line
     Look() = default;
-    /// `count` lines, at most 4.
-    __device__ Look(const void* const (&lines)[4], unsigned count) {
+    __device__ explicit Look(const void* only) : Look(only, only, only, only, 1) {}
+    __device__ Look(const void* line_0, const void* line_1, const void* line_2, const void* line_3,
+                    unsigned count = 4) {
 #if defined(__CUDACC__)
         auto const lane = threadIdx.x % lanes;
-        auto const* line = lines[0];
-        for (unsigned i = 1; i < 4; ++i) {
-            line = lane / parts == i ? lines[i] : line;
-        }
+        auto const* const line = lane < 2 * parts   ? (lane < parts ? line_0 : line_1)
+                                 : lane < 3 * parts ? line_2
+                                                    : line_3;
         got_ = lane < count * parts ? load_now(static_cast<const unsigned char*>(line) + 16 * (lane % parts)) : uint4{};
 #else
+        const void* const lines[] = {line_0, line_1, line_2, line_3};
         for (unsigned i = 0; i < count * parts; ++i) {
             all_[i] = load_now(static_cast<const unsigned char*>(lines[i / parts]) + 16 * (i % parts));
         }
@@ -161,6 +162,8 @@ __device__ inline void store_now(std::uint32_t* at, std::uint32_t value) {
     *static_cast<volatile std::uint32_t*>(at) = value;
 }
 
+constexpr std::uint32_t judged_a_clock = 16;
+
 __device__ inline bool is_first_lane() {
     return threadIdx.x % lanes == 0;
 }
@@ -173,9 +176,10 @@ struct Post {
     std::uint32_t slots, residence;
     std::uint32_t taken, device_taken;
     std::uint64_t idle_ns, stay_ns;
-    std::uint64_t started, last;
-    bool over;     ///< it was asked to leave, or stayed as long as it may
-    bool leaving;  ///< it said that it leaves
+    std::uint64_t started, last, now;
+    std::uint32_t judged;  ///< times since it came
+    bool over;             ///< it was asked to leave, or stayed as long as it may
+    bool leaving;          ///< it said that it leaves
     std::uint32_t may_drain;
     std::uint32_t in_a_row;  ///< messages of the host since others were looked at
     std::uint32_t* rung;     ///< use of each entry seen last; shared memory, like the order found
@@ -188,17 +192,24 @@ struct Post {
             return {};
         }
         // The host wrote it before the stream could ring: it is whole.
-        Look const slot({&shared->stream_slot[entry]}, 1);
+        Look const slot(&shared->stream_slot[entry]);
         slot.write(0, *order);
         return {From::stream, use, entry};
     }
 
-    /// Nothing that can be looked at later stands between the look that finds a message of the host and its bytes.
+    __device__ Look look_now() const {
+        return {&ring[taken & (slots - 1)], &shared->leave, &local->ring.slot[device_taken & (DeviceRing::slots - 1)],
+                local->doorbell};
+    }
+
+    /// Only what finds a message of the host stands between a look and the next one: the rest is judged while that is
+    /// on its way.
     __device__ Job next() {
+        auto const first = look_now();
+        judge();
+        last = now;
+        look = first;
         for (;;) {
-            look = Look({&ring[taken & (slots - 1)], &shared->leave,
-                         &local->ring.slot[device_taken & (DeviceRing::slots - 1)], local->doorbell},
-                        4);
             auto const came = look.is_message(0, taken + 1);
             auto const others_first = in_a_row >= host_messages_in_a_row && !over;
             if (came && !others_first && (!over || (leaving && may_drain != 0))) {
@@ -208,7 +219,8 @@ struct Post {
                 return {};
             }
             in_a_row = 0;
-            auto const now = judge();
+            auto const later = look_now();
+            judge();
             if (!over) {
                 auto const job = of_others();
                 if (job.from != From::nowhere) {
@@ -218,6 +230,7 @@ struct Post {
                     return of_host();
                 }
                 if (now - last < idle_ns) {
+                    look = later;
                     continue;
                 }
             }
@@ -229,6 +242,7 @@ struct Post {
                 __threadfence_system();
             }
             together();
+            look = look_now();
         }
     }
 
@@ -247,11 +261,13 @@ struct Post {
         return rung_bell();
     }
 
-    /// Whether its time is over, from the last look and the clock.
-    __device__ std::uint64_t judge() {
-        auto const now = as_first(global_ns());
+    /// Whether its time is over, from the last look and the clock. Reading that clock takes longer than all else here,
+    /// so it is asked now and then (20 us of looks, at most as many messages).
+    __device__ void judge() {
+        if (judged++ % judged_a_clock == 0) {
+            now = as_first(global_ns());
+        }
         over = over || look.word(1, 0) == residence || now - started >= stay_ns;
-        return now;
     }
 
     __device__ Job rung_bell() {
@@ -273,27 +289,13 @@ struct Post {
         }
     }
 
-    /// All bytes of the job were stored by threads of this CTA, which met at a barrier since.
-    __device__ void complete(const Job& job, const MessageOrder& done) {
-        if (is_first_lane()) {
-            __threadfence_system();
-            if (done.flag != 0) {
-                store_now(reinterpret_cast<std::uint32_t*>(done.flag), done.value);
-                __threadfence_system();
-            }
-            if (job.from == From::host) {
-                store_now(&shared->done, job.number);
-            } else if (job.from == From::device) {
-                store_now(&local->ring.done, job.number);
-            } else {
-                store_now(&shared->stream_done[job.entry], job.number);
-            }
-        }
-        together();
-        last = judge();
+    /// Where a message's end is told.
+    __device__ std::uint32_t* done_of(const Job& job) const {
+        return job.from == From::host     ? &shared->done
+               : job.from == From::device ? &local->ring.done
+                                          : &shared->stream_done[job.entry];
     }
 
-  private:
     __device__ static void together() {
 #if defined(__CUDACC__)
         __syncwarp();
@@ -305,18 +307,20 @@ struct Post {
 /// 512 threads have 64 KiB under way at once.
 __device__ inline void carry_units(Team team, uint4* to, const uint4* from, std::uint64_t units) {
     constexpr unsigned deep = 8;
-    auto i = team.rank;
-    for (; i + (deep - 1) * team.size < units; i += deep * team.size) {
+    for (auto i = team.rank; i < units; i += deep * team.size) {
         uint4 part[deep];
+        PEERLANE_UNROLL
         for (unsigned k = 0; k < deep; ++k) {
-            part[k] = __ldcv(from + i + k * team.size);
+            if (i + k * team.size < units) {
+                part[k] = __ldcv(from + i + k * team.size);
+            }
         }
+        PEERLANE_UNROLL
         for (unsigned k = 0; k < deep; ++k) {
-            to[i + k * team.size] = part[k];
+            if (i + k * team.size < units) {
+                to[i + k * team.size] = part[k];
+            }
         }
-    }
-    for (; i < units; i += team.size) {
-        to[i] = __ldcv(from + i);
     }
 }
 
@@ -324,6 +328,10 @@ __device__ inline void carry(const MessageOrder& order) {
     Team const team{threadIdx.x, blockDim.x};
     auto* const to = reinterpret_cast<unsigned char*>(order.to);
     auto const* const from = reinterpret_cast<const unsigned char*>(order.from);
+    if ((order.to | order.from | order.bytes) % 16 == 0) {
+        carry_units(team, reinterpret_cast<uint4*>(to), reinterpret_cast<const uint4*>(from), order.bytes / 16);
+        return;
+    }
     if ((order.to ^ order.from) % 16 != 0) {
         __threadfence_system();  // no line of an earlier message is taken for this one's
         copy_range(team, to, from, order.bytes, 8);
@@ -361,6 +369,8 @@ __global__ void __launch_bounds__(most_threads)
                 stay_ns,
                 now,
                 now,
+                now,
+                0,
                 false,
                 false,
                 a.slots,
@@ -390,10 +400,19 @@ __global__ void __launch_bounds__(most_threads)
             break;
         }
         auto const order = shared_order.order();
+        auto* const done = threadIdx.x == 0 ? post.done_of(job) : nullptr;
         carry(order);
         __syncthreads();
+        if (done != nullptr) {  // all bytes were stored by threads of this CTA, which met at a barrier since
+            __threadfence_system();
+            if (order.flag != 0) {
+                store_now(reinterpret_cast<std::uint32_t*>(order.flag), order.value);
+                __threadfence_system();
+            }
+            store_now(done, job.number);
+        }
         if (first_warp) {
-            post.complete(job, order);
+            post.together();
         }
     }
     if (first_warp && is_first_lane() && !once) {

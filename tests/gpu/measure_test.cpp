@@ -168,7 +168,7 @@ TEST_F(MeasureOnDevices, GivesBackItsMappingsAndStopsWhenAsked) {
     (void)driver_->disable_access({0, 1});  // another test of this process may have left it
     MeasureOptions options;
     options.trust_claimed = options.quick = true;
-    int left = 300;
+    int left = 60;
     options.stopped = [&] { return left-- <= 0; };
     auto const part = measure(*driver_, options);
     EXPECT_FALSE(part.complete);
