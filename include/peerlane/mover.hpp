@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <peerlane/copy_options.hpp>
 #include <peerlane/driver.hpp>
+#include <peerlane/exchange.hpp>
 #include <peerlane/moving.hpp>
 #include <peerlane/pages.hpp>
 #include <peerlane/plan.hpp>
@@ -60,6 +62,9 @@ class Mover {
     /// pageable memory, nor 0 bytes (std::invalid_argument).
     [[nodiscard]] Transfer transfer(void* to, const void* from, std::uint64_t bytes,
                                     const TransferOptions& options = {});
+    /// Many copies, in an order and by ways that leave each link to as many of them as it serves at their full rate;
+    /// stream-ordered as a whole. Not for pageable memory, 0 bytes (std::invalid_argument) or captures (Error 900).
+    [[nodiscard]] Exchange exchange(std::span<const ExchangeCopy> copies, StreamView stream);
     /// Copies from and to this range need not ask the driver where it lies, 0.5 us a copy. Until unregistered (by its
     /// first address) it must not be freed. std::invalid_argument for memory that is not known or registered already.
     void register_buffer(const void* base, std::uint64_t bytes);
@@ -100,6 +105,7 @@ class Mover {
   private:
     friend class PreparedPages;
     friend class Transfer;
+    friend class Exchange;
     struct State;
     std::unique_ptr<State> state_;
 };

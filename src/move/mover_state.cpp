@@ -300,6 +300,23 @@ void Mover::State::record(std::vector<Route> routes, Location to, Location from,
     keep(own, stream);
 }
 
+Stream& Mover::State::exchange_stream(int device, std::size_t number) {
+    auto& streams = exchange_streams_[device];
+    while (streams.size() <= number) {
+        streams.emplace_back(driver, device);
+    }
+    return streams[number];
+}
+
+Event& Mover::State::exchange_event(int device, std::size_t number) {
+    auto& events = exchange_events_[device];
+    auto found = events.find(number);
+    if (found == events.end()) {
+        found = events.emplace(number, Event(driver, device)).first;
+    }
+    return found->second;
+}
+
 std::shared_ptr<move::Resources> Mover::State::graph_resources() const {
     return std::make_shared<move::Resources>(driver, std::max(options.staging_bytes, move::Staging::least_bound),
                                              move::Life::graph);

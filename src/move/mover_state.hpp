@@ -2,6 +2,7 @@
 /// What a mover is made of.
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "move/executor.hpp"
 #include "move/list_mover.hpp"
 #include "move/pageable.hpp"
+#include "move/router.hpp"
 
 namespace peerlane {
 
@@ -45,6 +47,11 @@ struct Mover::State {
         lists.use(resources);
         keep(own, stream);
     }
+    static constexpr std::size_t most_exchange_streams = 8;  ///< of a device
+    /// Kept for later exchanges. The lock is held.
+    Stream& exchange_stream(int device, std::size_t number);
+    Event& exchange_event(int device, std::size_t number);
+    void remember(const Leg& leg) noexcept;
     [[nodiscard]] std::shared_ptr<move::Resources> graph_resources() const;
     void keep(const std::shared_ptr<move::Resources>& own, StreamView stream);
 
@@ -61,6 +68,7 @@ struct Mover::State {
     move::Decisions decisions;
     std::vector<std::shared_ptr<void>> graphs{};  ///< that the driver does not keep
     std::vector<Finding> findings{};
+    std::unique_ptr<move::Router> router{};  ///< of exchanges, when there was one
 
   private:
     [[nodiscard]] std::unique_ptr<move::Decision> decide(Place from, Place to, std::uint64_t bytes) const;
@@ -76,7 +84,6 @@ struct Mover::State {
                        StreamView stream);
     void record(std::vector<Route> routes, Location to, Location from, std::uint64_t bytes, StreamView stream);
     [[nodiscard]] Place staging_near(int device) const;
-    void remember(const Leg& leg) noexcept;
     [[noreturn]] void throw_failure(const move::Failure& failure);
     /// A sticky error with what this mover did last.
     [[noreturn]] void throw_device_error(const Error& error) const;
@@ -87,7 +94,9 @@ struct Mover::State {
         move::Adaptation* adaptation = nullptr;
         StreamView stream{};
     };
-    Split latest_split_{};                            ///< what it shows holds only while no other comes beside it
+    Split latest_split_{};  ///< what it shows holds only while no other comes beside it
+    std::map<int, std::vector<Stream>> exchange_streams_{};
+    std::map<int, std::map<std::size_t, Event>> exchange_events_{};
     std::vector<std::atomic<std::uint64_t>> latest_;  ///< [device]: leg of its latest copy, packed; 0: none
 };
 

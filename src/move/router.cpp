@@ -1,0 +1,76 @@
+#include "move/router.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace peerlane::move {
+
+Router::Router(const Driver& driver, const Planner& planner)
+    : planner_(planner),
+      costs_(planner.machine(), planner.profile()),
+      load_(costs_, nobody_),
+      links_(planner.machine().graph.links.size()) {
+    for (auto const& link : planner.machine().graph.links) {
+        capacity_.push_back(link.capacity_gbs.value_or(0));
+    }
+    for (int device = 0; device < driver.device_count(); ++device) {
+        capacity_.push_back(-std::max(1, driver.capabilities(device).copy_engines));
+    }
+}
+
+const Router::Way& Router::route(Place from, Place to, std::uint64_t bytes) {
+    auto const key = std::tuple{from, to, bytes};
+    if (auto const known = known_.find(key); known != known_.end()) {
+        return known->second;
+    }
+    auto const choice = planner_.explain(from, to, bytes);
+    Way best;
+    auto const consider = [&](Route route) {
+        route.share = 1.0;
+        auto const seconds = planner_.predict({route}, bytes);
+        if (seconds && (best.route.legs.empty() || *seconds < best.seconds)) {
+            best = {*seconds, std::move(route)};
+        }
+    };
+    for (auto const& one : choice.routes) {
+        consider(one);
+    }
+    for (auto const& rejected : choice.rejected) {
+        if (rejected.predicted_s && rejected.routes.size() == 1) {
+            consider(rejected.routes.front());
+        }
+    }
+    if (best.route.legs.empty()) {
+        throw std::invalid_argument(
+            fmt::format("exchange: no way from {} to {} may be trusted", to_string(from), to_string(to)));
+    }
+    return known_[key] = std::move(best);
+}
+
+Task Router::task(const Way& way) const {
+    Task task;
+    task.seconds = way.seconds;
+    auto const add = [&](std::size_t link) {
+        if (std::find(task.links.begin(), task.links.end(), static_cast<int>(link)) == task.links.end()) {
+            task.links.push_back(static_cast<int>(link));
+        }
+    };
+    for (auto const& leg : way.route.legs) {
+        for (auto const link : load_.links_of(leg)) {
+            if (link < 0 || static_cast<std::size_t>(link) >= links_) {
+                continue;  // memory of a NUMA node, which serves more than its links bring
+            }
+            auto const gbs = capacity_[static_cast<std::size_t>(link)];
+            task.rate = task.rate == 0 ? gbs : std::min(task.rate, gbs);
+            add(static_cast<std::size_t>(link));
+        }
+        if (leg.engine == Engine::copy) {
+            add(links_ + static_cast<std::size_t>(leg.issuer.index));
+        }
+    }
+    return task;
+}
+
+}  // namespace peerlane::move

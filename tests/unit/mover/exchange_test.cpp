@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include <peerlane/error.hpp>
+
+#include "move/schedule.hpp"
+#include "unit/mover/rig.hpp"
+
+namespace peerlane {
+namespace {
+
+using namespace testing_mover;
+
+// Link 0 serves one, link 1 two at a time.
+TEST(Schedule, GivesEachLinkWhatItServes) {
+    auto const placed =
+        move::schedule({{1, 10, {0}}, {2, 10, {0}}, {1, 10, {1}}, {1, 10, {1}}, {1, 10, {1}}}, {10, 20});
+    EXPECT_EQ(std::min(placed[0].start_s, placed[1].start_s), 0);
+    EXPECT_EQ(std::max(placed[0].end_s, placed[1].end_s), 3);
+    EXPECT_EQ(placed[2].start_s, 0);
+    EXPECT_EQ(placed[3].start_s, 0);
+    EXPECT_EQ(placed[4].start_s, 1);
+    EXPECT_EQ(placed[4].after.size(), 1u);
+}
+
+TEST(Schedule, NeverOverbooksALinkAndOrdersWhatSharesOne) {
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 100; ++round) {
+        std::vector<double> capacity(random() % 6 + 1);
+        for (auto& c : capacity) {
+            c = static_cast<double>(random() % 4 + 1) * 10;
+        }
+        std::vector<move::Task> tasks(random() % 30 + 1);
+        for (auto& task : tasks) {
+            task.seconds = static_cast<double>(random() % 9 + 1);
+            task.rate = 10;
+            for (std::size_t link = 0; link < capacity.size(); ++link) {
+                if (random() % 3 == 0) {
+                    task.links.push_back(static_cast<int>(link));
+                }
+            }
+        }
+        auto const placed = move::schedule(tasks, capacity);
+        for (std::size_t i = 0; i < tasks.size(); ++i) {
+            ASSERT_NEAR(placed[i].end_s - placed[i].start_s, tasks[i].seconds, 1e-9);
+            for (auto const before : placed[i].after) {
+                ASSERT_LE(placed[before].end_s, placed[i].start_s + 1e-9);
+            }
+            for (auto const link : tasks[i].links) {
+                auto used = 0.0;
+                for (std::size_t j = 0; j < tasks.size(); ++j) {
+                    auto const here = std::count(tasks[j].links.begin(), tasks[j].links.end(), link) != 0;
+                    used += here && placed[j].start_s <= placed[i].start_s && placed[i].start_s < placed[j].end_s
+                                ? tasks[j].rate
+                                : 0;
+                }
+                ASSERT_LE(used, capacity[static_cast<std::size_t>(link)] * 1.05);
+            }
+        }
+    }
+}
+
+struct AllToAll {
+    AllToAll(Rig& r, std::uint64_t b) : rig(r), bytes(b), n(r.driver->device_count()) {
+        for (int i = 0; i < n; ++i) {
+            from.push_back(std::make_unique<Bytes>(*rig.driver, gpu(i), bytes * static_cast<unsigned>(n)));
+            to.push_back(std::make_unique<Bytes>(*rig.driver, gpu(i), bytes * static_cast<unsigned>(n)));
+            from.back()->fill({static_cast<std::uint64_t>(i) + 1, 0});
+        }
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                if (i != j) {
+                    copies.push_back({at(to, j, i), at(from, i, j), bytes});
+                }
+            }
+        }
+    }
+    void* at(std::vector<std::unique_ptr<Bytes>>& side, int device, int part) {
+        return side[static_cast<std::size_t>(device)]->pointer(bytes * static_cast<unsigned>(part));
+    }
+    void expect_right() {
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                if (i != j) {
+                    EXPECT_EQ(to[static_cast<std::size_t>(j)]->look(
+                                  {static_cast<std::uint64_t>(i) + 1, bytes * static_cast<unsigned>(j)},
+                                  bytes * static_cast<unsigned>(i), bytes),
+                              CheckOutcome{})
+                        << i << " > " << j;
+                }
+            }
+        }
+    }
+    /// All at once, each copy in a stream of its own.
+    double naive() {
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                static_cast<void>(rig.driver->enable_access({i, j}));
+            }
+        }
+        std::vector<Stream> streams;
+        for (auto const& copy : copies) {
+            streams.emplace_back(*rig.driver, rig.driver->provenance(address_of(copy.from)).place.index);
+        }
+        auto const start = rig.driver->now();
+        for (std::size_t i = 0; i < copies.size(); ++i) {
+            rig.driver->copy(streams[i].view(),
+                             {{rig.driver->provenance(address_of(copies[i].to)).place, address_of(copies[i].to)},
+                              {gpu(streams[i].device()), address_of(copies[i].from)},
+                              bytes,
+                              CopyApi::peer});
+        }
+        for (auto const& stream : streams) {
+            rig.driver->synchronize(stream.view());
+        }
+        return rig.driver->now() - start;
+    }
+    Rig& rig;
+    std::uint64_t bytes;
+    int n;
+    std::vector<std::unique_ptr<Bytes>> from, to;
+    std::vector<ExchangeCopy> copies;
+};
+
+TEST(Exchange, AllToAllAgainstNaive) {
+    struct Case {
+        const char* machine;
+        double gain;  ///< naive to ours, at least
+    };
+    for (auto const& [machine, gain] :
+         {Case{"rtx4090-8-dual-epyc", 1.2}, {"dgx-1v", 1.2}, {"mi300x-8", 0.95}, {"h100-8", 0.95}}) {
+        Rig rig(machine);
+        AllToAll all(rig, 64_MiB);
+        Stream stream(*rig.driver, 0);
+        rig.mover->exchange(all.copies, stream.view()).wait();  // makes mappings and buffers
+        auto const exchange = rig.mover->exchange(all.copies, stream.view());
+        EXPECT_FALSE(exchange.done());
+        auto const achieved = exchange.wait();
+        EXPECT_TRUE(exchange.done());
+        all.expect_right();
+        auto const naive = all.naive();
+        EXPECT_GE(naive / achieved, gain) << machine;
+        EXPECT_NEAR(exchange.predicted_s() / achieved, 1.0, 0.5) << machine;
+        EXPECT_EQ(exchange.plan().size(), all.copies.size());
+    }
+}
+
+TEST(Exchange, IsOrderedWithItsStreamAndRefusesWhatItCannot) {
+    Rig rig("h200-pair");
+    Bytes source(*rig.driver, gpu(0), 8_MiB), target(*rig.driver, gpu(1), 8_MiB), back(*rig.driver, host(), 8_MiB);
+    Bytes pageable(*rig.driver, host(), 8_MiB, MemoryKind::pageable);
+    Stream stream(*rig.driver, 1);
+    FillArguments const arguments{target.at().address, target.bytes(), {4, 0}, 16};
+    rig.driver->launch(stream.view(), fill_kernel, &arguments);
+    std::vector<ExchangeCopy> const there{{source.pointer(), target.pointer(), 8_MiB}};
+    std::vector<ExchangeCopy> const home{{back.pointer(), source.pointer(), 8_MiB}};
+    static_cast<void>(rig.mover->exchange(there, stream.view()));
+    static_cast<void>(rig.mover->exchange(home, stream.view()));
+    rig.driver->synchronize(stream.view());
+    EXPECT_EQ(back.look({4, 0}), CheckOutcome{});
+    std::vector<ExchangeCopy> const wrong{{target.pointer(), pageable.pointer(), 8_MiB}};
+    EXPECT_THROW(static_cast<void>(rig.mover->exchange(wrong, stream.view())), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(rig.mover->exchange(
+                     std::vector<ExchangeCopy>{{target.pointer(), source.pointer(), 0}}, stream.view())),
+                 std::invalid_argument);
+    auto const nothing = rig.mover->exchange({}, stream.view());
+    EXPECT_GE(nothing.wait(), 0.0);
+    rig.driver->begin_capture(stream.view());
+    EXPECT_THROW(static_cast<void>(rig.mover->exchange(there, stream.view())), Error);
+    rig.driver->destroy_graph(rig.driver->end_capture(stream.view()));
+}
+
+}  // namespace
+}  // namespace peerlane
