@@ -49,6 +49,7 @@ class RawSimulated final : public Raw {
         CopyArguments const arguments{to.address, from.address, bytes, 16};
         driver_.launch(stream, copy_kernel, &arguments);
     }
+    Address foreign(int device, std::uint64_t bytes) override { return driver_.allocate({gpu(device), bytes}); }
     void wait(StreamView stream) override { driver_.synchronize(stream); }
     double now() override { return driver_.now(); }
     std::string nccl_missing() override { return "simulated"; }
@@ -319,7 +320,7 @@ class SideBySide {
                 return seconds;
             };
         };
-        Allocation const other_from(driver_, {gpu(0), bytes}), other_to(driver_, {gpu(1), bytes});
+        Location const foreign_from{gpu(0), raw_->foreign(0, bytes)}, foreign_to{gpu(1), raw_->foreign(1, bytes)};
         Contender const raw{"raw call",
                             calls([=, this] { raw_->peer(to_.location(), from_.location(), bytes, source_.view()); })};
         auto const& registered =
@@ -330,8 +331,7 @@ class SideBySide {
                           registered.ours.us - registered.peers[0].timing.us, true});
         auto const& foreign =
             add("host time of a call, not registered", bytes,
-                {"ours", calls([&] { copy(other_to.location(), other_from.location(), bytes, source_.view()); })},
-                {raw}, large_rounds);
+                {"ours", calls([&] { copy(foreign_to, foreign_from, bytes, source_.view()); })}, {raw}, large_rounds);
         goals_.push_back({"host time of a call beyond raw, not registered, us", 0.8,
                           foreign.ours.us - foreign.peers[0].timing.us, true});
     }

@@ -109,6 +109,13 @@ class RawCuda final : public Raw {
             static_cast<unsigned>(bytes % 16));
         check(cudaGetLastError());
     }
+    Address foreign(int device, std::uint64_t bytes) override {
+        void* memory = nullptr;
+        check(cudaSetDevice(device));
+        check(cudaMalloc(&memory, bytes));
+        check(cudaSetDevice(0));
+        return address_of(memory);
+    }
     void wait(StreamView stream) override { check(cudaStreamSynchronize(cuda::native_handle(stream))); }
     double now() override {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -116,6 +123,7 @@ class RawCuda final : public Raw {
     std::string nccl_missing() override {
         if (!nccl_) {
             nccl_ = std::make_unique<Nccl>();
+            on(0);
         }
         return nccl_->missing();
     }

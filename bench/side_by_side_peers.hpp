@@ -23,6 +23,8 @@ class Raw {
     virtual void plain(Location to, Location from, std::uint64_t bytes, StreamView stream) = 0;
     /// A grid of the stream's device, 16 bytes a thread and access. Access must be enabled.
     virtual void kernel(Location to, Location from, std::uint64_t bytes, StreamView stream) = 0;
+    /// Memory that the library did not make; until the process ends.
+    [[nodiscard]] virtual Address foreign(int device, std::uint64_t bytes) = 0;
     virtual void wait(StreamView stream) = 0;
     [[nodiscard]] virtual double now() = 0;
     /// Empty when NCCL is there for devices 0 and 1; else why not.

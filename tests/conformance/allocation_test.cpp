@@ -42,6 +42,31 @@ TEST_P(Allocations, ProvenanceNamesKindOwnerAndPrimaryContext) {
     }
 }
 
+TEST_P(Allocations, WhereaboutsAreTheProvenanceWithoutWhoMayTouchIt) {
+    auto const alike = [&](Address at) {
+        auto const found = driver().whereabouts(at);
+        auto const all = driver().provenance(at);
+        EXPECT_EQ(found.bytes, all.bytes);
+        EXPECT_EQ(found.kind, all.kind);
+        if (all.bytes != 0) {
+            EXPECT_EQ(found.place, all.place);
+            EXPECT_EQ(found.base, all.base);
+            EXPECT_EQ(found.context, all.context);
+        }
+    };
+    for (auto const kind : device_kinds(driver(), 0)) {
+        Buffer const memory(driver(), gpu(0), kind, 10000);
+        alike(memory.address());
+        alike(memory.address() + 9999);
+    }
+    for (auto const kind : host_kinds) {
+        Buffer const memory(driver(), host(), kind, 10000);
+        alike(memory.address());
+        alike(memory.address() + 9999);
+    }
+    alike(Address{16});
+}
+
 TEST_P(Allocations, InteriorPointersLeadBackToTheBase) {
     std::vector<std::unique_ptr<Buffer>> buffers;
     for (auto const kind : device_kinds(driver(), 0)) {

@@ -1,4 +1,7 @@
+#include <chrono>
 #include <exception>
+#include <memory>
+#include <thread>
 
 #include "kernels/fill.hpp"
 #include "kernels/kernel.hpp"
@@ -59,6 +62,33 @@ TEST_P(Capture, RecordsInsteadOfRunningAndRunsAtEveryLaunch) {
     driver().synchronize(stream.view());
     EXPECT_TRUE(witness().holds(to.at(), to.bytes(), content.poison, content.data)) << "capturing must not run";
     expect_two_runs(driver(), witness(), graph, stream.view(), to, from);
+}
+
+TEST_P(Capture, AGraphKeepsWhatItIsGivenUntilItIsGone) {
+    Stream const stream(driver(), 0);
+    Buffer const from(driver(), gpu(0), MemoryKind::plain, 64 * KiB), to(driver(), gpu(0), MemoryKind::plain, 64 * KiB);
+    auto kept = std::make_shared<int>(1);
+    std::weak_ptr<int> const watched = kept;
+    EXPECT_FALSE(driver().keep_with_graph(stream.view(), kept)) << "nothing is being captured";
+    driver().begin_capture(stream.view());
+    driver().copy(stream.view(), {to.at(), from.at(), from.bytes()});
+    auto const keeps = driver().keep_with_graph(stream.view(), kept);
+    auto const id = driver().end_capture(stream.view());
+    kept.reset();
+    if (!keeps) {
+        driver().destroy_graph(id);
+        GTEST_SKIP() << "this driver cannot tell when a graph goes";
+    }
+    {
+        Graph graph(driver(), id);
+        expect_two_runs(driver(), witness(), graph, stream.view(), to, from);
+        EXPECT_FALSE(watched.expired());
+    }
+    for (int tries = 0; tries < 1000 && !watched.expired(); ++tries) {  // told by a thread of the runtime
+        EXPECT_FALSE(driver().keep_with_graph(stream.view(), nullptr));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(watched.expired());
 }
 
 TEST_P(Capture, AGraphMayBeLaunchedIntoAnotherStream) {

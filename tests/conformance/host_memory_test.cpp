@@ -18,6 +18,22 @@ TEST_P(HostMemory, EveryKindKeepsWhatTheHostWrites) {
     }
 }
 
+TEST_P(HostMemory, IsCopiedBetweenAllKinds) {
+    constexpr std::uint64_t bytes = 3 * MiB + 5;
+    for (auto const from_kind : host_kinds) {
+        for (auto const to_kind : host_kinds) {
+            Buffer const from(driver(), host(), from_kind, bytes + 3), to(driver(), host(), to_kind, bytes + 7);
+            Content const content(4);
+            driver().fill_host(from.address(), from.bytes(), content.data);
+            driver().fill_host(to.address(), to.bytes(), content.poison);
+            driver().copy_host(to.address() + 7, from.address() + 3, bytes);
+            Pattern const moved{content.data.key, content.data.offset + 3};
+            EXPECT_EQ(driver().check_host(to.address() + 7, bytes, moved, content.poison), CheckOutcome{}) << to.text();
+            EXPECT_EQ(driver().check_host(to.address(), 7, content.poison, {}), CheckOutcome{}) << to.text();
+        }
+    }
+}
+
 TEST_P(HostMemory, AFilledRangeHoldsThePatternByteForByte) {
     for (auto const kind : host_kinds) {
         Buffer const memory(driver(), host(), kind, 8192);
