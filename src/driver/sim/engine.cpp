@@ -25,7 +25,8 @@ Engine::Engine(Truth truth)
       memory_(truth_),
       sharing_(truth_.network.capacity),
       crowd_(truth_),
-      lanes_(truth_.machine.devices.size(), truth_.effects.engines.value_or(truth_.figures.copy_engines)),
+      lanes_(truth_.machine.devices.size(),
+             truth_.effects.engines.value_or(truth_.figures.copy_engines + Lanes::beyond_attribute)),
       busy_engines_(truth_.machine.devices.size()) {}
 
 Engine::~Engine() = default;

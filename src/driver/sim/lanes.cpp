@@ -1,5 +1,7 @@
 #include "driver/sim/lanes.hpp"
 
+#include <algorithm>
+
 namespace peerlane::sim {
 
 Lanes::Lanes(std::size_t devices, int engines)
@@ -27,6 +29,16 @@ bool Lanes::join(Copy copy, int device, Taken lanes) {
     return ticket.behind == 0 && take_engine(copy, device);
 }
 
+void Lanes::keep_with(std::deque<Copy>& queue, int device) {
+    auto const mine = std::find_if(queue.begin(), queue.end(), [&](Copy copy) {
+        auto const& ticket = tickets_.at(copy);
+        return ticket.device == device && ticket.behind == 1;
+    });
+    if (mine != queue.end()) {
+        std::rotate(queue.begin(), mine, mine + 1);
+    }
+}
+
 void Lanes::leave(Copy copy, std::vector<Copy>& next) {
     auto const found = tickets_.find(copy);
     if (found == tickets_.end()) {
@@ -50,6 +62,7 @@ void Lanes::leave(Copy copy, std::vector<Copy>& next) {
         if (queue.empty()) {
             continue;
         }
+        keep_with(queue, ticket.device);
         auto const first = queue.front();
         auto& waiting = tickets_.at(first);
         if (--waiting.behind == 0 && take_engine(first, waiting.device)) {

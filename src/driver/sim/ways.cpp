@@ -127,7 +127,7 @@ Lanes::Taken Engine::lanes_of(const Op& op) const {
     }
     auto const peer = op.device == source ? destination : source;
     auto const switched = truth_.network.peer[at(source)][at(destination)].switched;
-    return {lanes_.peers(op.device, peer, switched), lanes_.pair(source, destination)};
+    return {lanes_.peers(op.device, peer, switched, op.device == destination), lanes_.pair(source, destination)};
 }
 
 Engine::Way Engine::copy_way(const Live& live, const Block& to, const Block& from) const {

@@ -30,9 +30,9 @@ TEST(SimLanes, OneAtATimeInOrderOfReadiness) {
 // 1 and 2 are pushed by different devices; 3 needs the engine of 1 and the pair of 2, and goes when both have ended.
 TEST(SimLanes, ACopyIsFirstInAllItsLanes) {
     Lanes lanes(3, 3);
-    EXPECT_TRUE(lanes.join(1, 0, {lanes.peers(0, 1, true), lanes.pair(0, 1)}));
-    EXPECT_TRUE(lanes.join(2, 2, {lanes.peers(2, 0, true), lanes.pair(2, 0)}));
-    EXPECT_FALSE(lanes.join(3, 0, {lanes.peers(0, 2, true), lanes.pair(2, 0)}));
+    EXPECT_TRUE(lanes.join(1, 0, {lanes.peers(0, 1, true, false), lanes.pair(0, 1)}));
+    EXPECT_TRUE(lanes.join(2, 2, {lanes.peers(2, 0, true, false), lanes.pair(2, 0)}));
+    EXPECT_FALSE(lanes.join(3, 0, {lanes.peers(0, 2, true, false), lanes.pair(2, 0)}));
     std::vector<Lanes::Copy> next;
     lanes.leave(1, next);
     EXPECT_TRUE(next.empty());
@@ -42,17 +42,37 @@ TEST(SimLanes, ACopyIsFirstInAllItsLanes) {
 
 TEST(SimLanes, NoMoreOfADeviceThanItHasEngines) {
     Lanes lanes(5, 2);
-    EXPECT_TRUE(lanes.join(1, 0, {lanes.peers(0, 1, false), lanes.pair(0, 1)}));
-    EXPECT_TRUE(lanes.join(2, 0, {lanes.peers(0, 2, false), lanes.pair(0, 2)}));
-    EXPECT_FALSE(lanes.join(3, 0, {lanes.peers(0, 3, false), lanes.pair(0, 3)}));
-    EXPECT_FALSE(lanes.join(4, 0, {lanes.peers(0, 4, false), lanes.pair(0, 4)}));
+    EXPECT_TRUE(lanes.join(1, 0, {lanes.peers(0, 1, false, false), lanes.pair(0, 1)}));
+    EXPECT_TRUE(lanes.join(2, 0, {lanes.peers(0, 2, false, false), lanes.pair(0, 2)}));
+    EXPECT_FALSE(lanes.join(3, 0, {lanes.peers(0, 3, false, false), lanes.pair(0, 3)}));
+    EXPECT_FALSE(lanes.join(4, 0, {lanes.peers(0, 4, false, false), lanes.pair(0, 4)}));
     EXPECT_TRUE(lanes.join(5, 1, {lanes.to_host(1)})) << "another device";
     std::vector<Lanes::Copy> next;
     lanes.leave(2, next);
     EXPECT_EQ(next, (std::vector<Lanes::Copy>{3}));
     lanes.clear();
-    EXPECT_TRUE(lanes.join(6, 0, {lanes.peers(0, 1, false), lanes.pair(0, 1)})) << "nothing is left behind";
-    EXPECT_TRUE(lanes.join(7, 0, {lanes.peers(0, 2, false), lanes.pair(0, 2)}));
+    EXPECT_TRUE(lanes.join(6, 0, {lanes.peers(0, 1, false, false), lanes.pair(0, 1)})) << "nothing is left behind";
+    EXPECT_TRUE(lanes.join(7, 0, {lanes.peers(0, 2, false, false), lanes.pair(0, 2)}));
+}
+
+TEST(SimLanes, AnEngineKeepsThePairWhileItHasMore) {
+    Lanes lanes(2, 3);
+    auto const push = lanes.peers(0, 1, true, false), pull = lanes.peers(1, 0, true, true), pair = lanes.pair(0, 1);
+    EXPECT_TRUE(lanes.join(1, 1, {pull, pair}));
+    EXPECT_FALSE(lanes.join(2, 0, {push, pair}));
+    EXPECT_FALSE(lanes.join(3, 1, {pull, pair}));
+    EXPECT_FALSE(lanes.join(4, 0, {push, pair}));
+    std::vector<Lanes::Copy> order;
+    for (Lanes::Copy const ended : {1U, 3U, 2U}) {
+        lanes.leave(ended, order);
+    }
+    EXPECT_EQ(order, (std::vector<Lanes::Copy>{3, 2, 4}));
+}
+
+TEST(SimLanes, ADevicePushesAndPullsAtOnce) {
+    Lanes lanes(2, 3);
+    EXPECT_TRUE(lanes.join(1, 0, {lanes.peers(0, 1, true, false), lanes.pair(0, 1)}));
+    EXPECT_TRUE(lanes.join(2, 0, {lanes.peers(0, 1, true, true), lanes.pair(1, 0)}));
 }
 
 /// When each of these copies of 256 MiB ended, in multiples of one alone.
