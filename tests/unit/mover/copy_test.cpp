@@ -207,10 +207,10 @@ struct Limit {
 };
 
 // v100-partial-mesh 0 to 3: relays over 1 (48.4 GB/s) and 2 (24.2); dgx-1v 0 to 4: nothing joins them, relays over two
-// devices with one link on a side each.
+// devices with one link on a side each; mi300x-8: seven ways out of device 0, more than it has copy engines.
 TEST(Copy, ReachesTheLimitOfTheLinksByItsOwnPlan) {
     for (auto const& [machine, from, to, gbs] :
-         {Limit{"v100-partial-mesh", 0, 3, 0.9 * 72.5}, {"dgx-1v", 0, 4, 0.9 * 48.4}}) {
+         {Limit{"v100-partial-mesh", 0, 3, 0.9 * 72.5}, {"dgx-1v", 0, 4, 0.9 * 48.4}, {"mi300x-8", 0, 1, 250}}) {
         Rig rig(machine);
         Bytes source(*rig.driver, gpu(from), 1_GiB), target(*rig.driver, gpu(to), 1_GiB);
         Stream stream(*rig.driver, from);

@@ -18,10 +18,17 @@
 
 namespace peerlane::testing_mover {
 
+#ifdef PEERLANE_SIM_PROGRESS
+inline constexpr SimProgress test_progress = SimProgress::PEERLANE_SIM_PROGRESS;
+#else
+inline constexpr SimProgress test_progress = SimProgress::when_waited;
+#endif
+
 struct Rig {
     explicit Rig(const std::string& machine, const std::vector<std::string>& faults = {},
                  const MoverOptions& options = {}) {
         SimOptions sim;
+        sim.progress = test_progress;
         for (auto const& fault : faults) {
             sim.faults.push_back(parse_fault(fault));
         }
