@@ -55,7 +55,8 @@ LayerTable ListMover::prepare(const LayeredPages& layers) {
     // Neither the stream nor the number of pages of a post is known yet.
     table.way = way_of(*from, *to, 0, std::nullopt);
     for (std::uint64_t i = 0; i < layers.layers; ++i) {
-        map_ends(table.way, Address{table.bases[i]}, Address{table.bases[layers.layers + i]});
+        map(table.way.staged ? table.way.to.index : table.way.issuer, Address{table.bases[i]});
+        map(table.way.issuer, Address{table.bases[layers.layers + i]});
     }
     table.unit = unit_of({table.page_bytes, table.dst_pitch, table.src_pitch});
     for (auto const base : table.bases) {

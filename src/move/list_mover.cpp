@@ -38,13 +38,14 @@ ListMover::ListMover(Driver& driver, const Ready& ready, Resources& resources)
     : driver_(driver), ready_(ready), resources_(&resources), uploads_(driver) {}
 
 ListMover::Found ListMover::find(const void* at, const char* side) const {
-    auto const found = driver_.provenance(address_of(at));
+    auto found = driver_.provenance(address_of(at));
     if (found.bytes == 0 || found.kind == MemoryKind::pageable) {
         throw std::invalid_argument(fmt::format(
             "the {} of a list is not memory that devices can reach: allocate it on a device, or pin or register it",
             side));
     }
-    return {found.place, found.bytes - (address_of(at) - found.base)};
+    auto const room = found.bytes - (address_of(at) - found.base);
+    return {found.place, room, address_of(at), std::move(found)};
 }
 
 ListMover::Numbers ListMover::read(PageIndices given, std::uint64_t count) const {
@@ -298,7 +299,7 @@ void ListMover::pages(const PageCopy& copy, StreamView stream, const ListOptions
             "numbers of pages in host memory",
             size_text(copy.page_bytes)));
     }
-    map_ends(way, base_to, base_from);
+    map_ends(way, target, source);
     PagesArguments const arguments{base_to,
                                    base_from,
                                    Address::null,
@@ -325,9 +326,9 @@ void ListMover::check_numbers(const Numbers& numbers, std::uint64_t page_bytes, 
     }
 }
 
-void ListMover::map_ends(const Way& way, Address to, Address from) {
-    map(way.issuer, from);
-    map(way.staged ? way.to.index : way.issuer, to);
+void ListMover::map_ends(const Way& way, const Found& to, const Found& from) {
+    make_reachable(driver_, *resources_, way.issuer, from.at, from.memory);
+    make_reachable(driver_, *resources_, way.staged ? way.to.index : way.issuer, to.at, to.memory);
 }
 
 void ListMover::strided(const StridedCopy& copy, StreamView stream, const ListOptions& options) {
@@ -369,7 +370,7 @@ void ListMover::strided(const StridedCopy& copy, StreamView stream, const ListOp
         set_flag(options, stream);
         return;
     }
-    map_ends(way, base_to, base_from);
+    map_ends(way, target, source);
     StridedArguments const arguments{
         base_to,
         base_from,

@@ -103,6 +103,8 @@ class ListMover {
     struct Found {
         Place place;
         std::uint64_t room = 0;  ///< bytes from the address to the end of its allocation
+        Address at = Address::null;
+        Provenance memory{};
     };
     [[nodiscard]] Found find(const void* at, const char* side) const;
     [[nodiscard]] Numbers read(PageIndices given, std::uint64_t count) const;
@@ -121,7 +123,7 @@ class ListMover {
     [[nodiscard]] Route staged_route(const Way& way, std::uint64_t bytes, std::uint64_t unit) const;
     static void check_numbers(const Numbers& numbers, std::uint64_t page_bytes, std::uint64_t pitch, std::uint64_t room,
                               const char* side);
-    void map_ends(const Way& way, Address to, Address from);
+    void map_ends(const Way& way, const Found& to, const Found& from);
     void map_segments(const Way& way, const std::vector<Segment>& segments);
     void page_list(const Way& way, const PagesArguments& common, const Numbers& to, const Numbers& from,
                    StreamView stream, const ListOptions& options);

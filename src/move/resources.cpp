@@ -253,7 +253,10 @@ bool Resources::take_failure(Failure& failure) {
 }
 
 void make_reachable(Driver& driver, Resources& resources, int issuer, Address at) {
-    auto found = driver.provenance(at);
+    make_reachable(driver, resources, issuer, at, driver.provenance(at));
+}
+
+void make_reachable(Driver& driver, Resources& resources, int issuer, Address at, Provenance found) {
     auto const reaches = [&] {
         return !found.place.is_device() || found.place.index == issuer || found.kind == MemoryKind::managed ||
                std::count(found.kernel_access.begin(), found.kernel_access.end(), issuer) != 0;

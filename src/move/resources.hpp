@@ -115,5 +115,7 @@ class Resources {
 /// Makes memory at `at` reachable for kernels of the issuer, and for calls that find out from the address: access is
 /// enabled, pool and virtual memory granted. Throws Error 700's code where that is refused.
 void make_reachable(Driver& driver, Resources& resources, int issuer, Address at);
+/// The same where the memory was looked up before.
+void make_reachable(Driver& driver, Resources& resources, int issuer, Address at, Provenance found);
 
 }  // namespace peerlane::move
