@@ -62,6 +62,9 @@ std::string Report::json() const {
                         {"ours", of(row.ours)},
                         {"peers", std::move(peers)},
                         {"ratio", row.ratio()}});
+        if (row.predicted_us) {
+            list.back()["predicted_us"] = *row.predicted_us;
+        }
     }
     return nlohmann::ordered_json{
                {"schema", "peerlane.bench/1"}, {"machine", machine},     {"driver", driver}, {"date", today()},
@@ -79,6 +82,9 @@ std::string Report::table() const {
         for (auto const& peer : row.peers) {
             text += fmt::format(" {} {:.1f}", peer.name, peer.timing.gbs);
         }
+        text += row.predicted_us ? fmt::format("  predicted {:.1f} us ({:+.1f} %)", *row.predicted_us,
+                                               (*row.predicted_us / row.ours.us - 1) * 100)
+                                 : "";
         text += "\n";
     }
     return text;

@@ -25,6 +25,7 @@ struct Row {
     std::uint64_t bytes = 0;
     Timing ours;
     std::vector<Peer> peers;
+    std::optional<double> predicted_us{};  ///< of ours, where something foretold it
     /// Ours to the best peer, by rate.
     [[nodiscard]] double ratio() const;
 };

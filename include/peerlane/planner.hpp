@@ -27,6 +27,9 @@ struct PlannerOptions {
     std::uint64_t staging_bytes = std::uint64_t{128} << 20;  ///< most that a route's buffers at one place may hold
     /// Ways of data on which something else moves all the time.
     std::vector<std::pair<Place, Place>> busy{};
+    /// The caller submits to a stream of whichever device issues the first leg. Else its stream is taken to be one of
+    /// the source, or of the destination where the source is the host, and joining another costs.
+    bool any_stream = false;
 };
 
 /// Sizes that are moved alike: bytes >= from, and below the `from` of the range behind.

@@ -56,7 +56,7 @@ Basis Lane::basis() const {
 
 bool Lane::at_home() const {
     auto const& leg = legs.front();
-    return legs.size() == 1 && leg.issuer == (leg.from.is_device() ? leg.from : leg.to);
+    return legs.size() == 1 && (any_stream || leg.issuer == (leg.from.is_device() ? leg.from : leg.to));
 }
 
 double Lane::rate() const {
@@ -70,6 +70,7 @@ double Lane::rate() const {
 Lane make_lane(const LaneContext& context, LaneKind kind, std::vector<Leg> legs, Place any) {
     Lane lane;
     lane.kind = kind;
+    lane.any_stream = context.any_stream;
     lane.trust = trust_of(context.costs.machine(), context.verdicts, context.trust_claimed, legs);
     for (auto const& leg : legs) {
         auto at = leg;

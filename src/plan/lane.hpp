@@ -20,6 +20,7 @@ struct Lane {
     std::vector<LegCost> costs{};  ///< one a leg; empty when the machine's graph has no such way
     Stream load{};                 ///< one a leg
     Trust trust{};
+    bool any_stream = false;  ///< the caller's stream is one of the issuer's
     [[nodiscard]] bool usable() const { return trust.refusal.empty() && !costs.empty(); }
     [[nodiscard]] Basis basis() const;
     /// One leg that goes into the caller's stream, which is taken to be one of the source, or of the destination when
@@ -34,6 +35,7 @@ struct LaneContext {
     const Load& load;
     const Verdicts& verdicts;
     bool trust_claimed = false;
+    bool any_stream = false;
 };
 
 /// From these legs, with what they cost and whether they may be used. `any`: what memory of any node is taken to be;

@@ -145,17 +145,16 @@ void Load::learn_capacities() {
     }
 }
 
-/// Which legs of a group take from the same cannot be seen in it: those that a link joins which they load, or their
-/// issuer's engines, and of the others that were slowed all.
+/// What the legs of a group take from cannot be seen in it. For each link that several of them take and load, what they
+/// reached together is what it gives. The same for the copy engines of one issuer, in parts of an engine's time. Those
+/// that were slowed by nothing of this have something in common that nobody knows of.
 void Load::learn_groups() {
     for (auto const& group : costs_->profile().loaded) {
         auto const count = group.legs.size();
-        std::vector<std::size_t> part(count);
-        std::vector<bool> slowed(count);
+        std::vector<bool> slowed(count), explained(count);
         std::map<int, std::vector<std::size_t>> users, issued;
         for (std::size_t i = 0; i < count; ++i) {
             auto const& leg = group.legs[i];
-            part[i] = i;
             slowed[i] = leg.gbs < leg.alone_gbs * not_slowed;
             for (auto const link : links_of(leg.leg)) {
                 users[link].push_back(i);
@@ -164,12 +163,7 @@ void Load::learn_groups() {
                 issued[leg.leg.issuer.index].push_back(i);
             }
         }
-        auto const join = [&](const std::vector<std::size_t>& legs) {
-            for (auto const leg : legs) {
-                auto const from = part[leg], to = part[legs.front()];
-                std::replace(part.begin(), part.end(), from, to);
-            }
-        };
+        Group known{&group, {}};
         auto const rate_of = [&](const std::vector<std::size_t>& legs) {
             double rate = 0;
             for (auto const leg : legs) {
@@ -177,51 +171,50 @@ void Load::learn_groups() {
             }
             return rate;
         };
+        auto const add = [&](const std::vector<std::size_t>& legs, bool engines) {
+            Common common;
+            auto any = false;
+            for (auto const leg : legs) {
+                auto const& loaded = group.legs[leg];
+                auto const weight = engines ? 1 / (loaded.alone_gbs * giga) : 1.0;
+                common.legs.emplace_back(leg, weight);
+                common.capacity += weight * loaded.gbs * giga;
+                any = any || slowed[leg];
+            }
+            if (!any) {
+                return;
+            }
+            for (auto const leg : legs) {
+                explained[leg] = true;
+            }
+            known.common.push_back(std::move(common));
+        };
         for (auto const& [link, legs] : users) {
-            if (rate_of(legs) >= capacity_[at(link)] * loaded_part) {
-                join(legs);
+            if (legs.size() > 1 && rate_of(legs) >= capacity_[at(link)] * loaded_part) {
+                add(legs, false);
             }
             auto const twin = at(link) < twin_.size() ? twin_[at(link)] : -1;
             if (auto const back = users.find(twin); twin > link && back != users.end()) {
                 auto both = legs;
                 both.insert(both.end(), back->second.begin(), back->second.end());
                 if (rate_of(both) >= (capacity_[at(link)] + capacity_[at(twin)]) * loaded_part) {
-                    join(both);
+                    add(both, false);
                 }
             }
         }
         for (auto const& [device, legs] : issued) {
             if (static_cast<double>(legs.size()) > copy_engines) {
-                join(legs);
+                add(legs, true);
             }
         }
-        auto const size_of = [&](std::size_t i) { return std::count(part.begin(), part.end(), part[i]); };
-        std::vector<std::size_t> alone;
+        std::vector<std::size_t> unexplained;
         for (std::size_t i = 0; i < count; ++i) {
-            if (slowed[i] && size_of(i) == 1) {
-                alone.push_back(i);
+            if (slowed[i] && !explained[i]) {
+                unexplained.push_back(i);
             }
         }
-        if (!alone.empty()) {
-            join(alone);
-        }
-        Group known{&group, {}};
-        for (std::size_t i = 0; i < count; ++i) {
-            if (part[i] != i && std::find(part.begin(), part.end(), i) == part.end()) {
-                continue;
-            }
-            Common common;
-            auto any = false;
-            for (std::size_t j = 0; j < count; ++j) {
-                if (part[j] == i) {
-                    common.legs.push_back(j);
-                    common.rate += group.legs[j].gbs * giga;
-                    any = any || slowed[j];
-                }
-            }
-            if (any) {
-                known.common.push_back(std::move(common));
-            }
+        if (!unexplained.empty()) {
+            add(unexplained, false);
         }
         groups_.push_back(std::move(known));
     }
@@ -340,20 +333,21 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
             members.push_back(user(used, loaded.leg));
         }
         for (auto const& common : group.common) {
-            std::vector<const Used*> working;
+            std::vector<std::pair<int, double>> working;  // stream, weight
             for (auto const& one : used) {
-                if (std::any_of(common.legs.begin(), common.legs.end(),
-                                [&](std::size_t leg) { return members[leg] == one.use; })) {
-                    working.push_back(&one);
+                for (auto const& [leg, weight] : common.legs) {
+                    if (members[leg] == one.use) {
+                        working.emplace_back(one.stream, weight);
+                    }
                 }
             }
             if (working.size() < std::min<std::size_t>(2, common.legs.size())) {
                 continue;
             }
             auto const limit = static_cast<int>(capacity.size());
-            capacity.push_back(common.rate);
-            for (auto const* one : working) {
-                take(one->stream, limit, 1.0);
+            capacity.push_back(common.capacity);
+            for (auto const& [stream, weight] : working) {
+                take(stream, limit, weight);
             }
         }
         if (std::count(members.begin(), members.end(), nullptr) == 0) {

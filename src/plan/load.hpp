@@ -38,10 +38,10 @@ class Load {
     [[nodiscard]] std::vector<std::string> shared(std::span<const Stream* const> streams) const;
 
   private:
-    /// Legs of a group that take from the same: together they reach `rate`, however it is spread over them.
+    /// Legs of a group that take from the same, and how much of it they had together: sum of weight x rate.
     struct Common {
-        std::vector<std::size_t> legs{};
-        double rate = 0;  ///< bytes/s
+        std::vector<std::pair<std::size_t, double>> legs{};  ///< index, weight
+        double capacity = 0;
     };
     struct Group {
         const LoadedGroup* measured = nullptr;

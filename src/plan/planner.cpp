@@ -71,7 +71,7 @@ void Planner::State::require(Place from, Place to) const {
 }
 
 std::vector<plan::Lane> Planner::State::lanes(Place from, Place to) const {
-    return plan::lanes_between({costs, load, verdicts, options.trust_claimed}, from, to);
+    return plan::lanes_between({costs, load, verdicts, options.trust_claimed, options.any_stream}, from, to);
 }
 
 const plan::Table& Planner::State::table(Place from, Place to) const {
@@ -128,7 +128,8 @@ std::optional<double> Planner::predict(const std::vector<Route>& routes, std::ui
     std::vector<plan::Lane> lanes;
     for (auto const& route : routes) {
         lanes.push_back(
-            plan::make_lane({state_->costs, state_->load, state_->verdicts, true}, plan::LaneKind::direct, route.legs));
+            plan::make_lane({state_->costs, state_->load, state_->verdicts, true, state_->options.any_stream},
+                            plan::LaneKind::direct, route.legs));
         if (lanes.back().costs.empty()) {
             return std::nullopt;
         }
@@ -151,7 +152,7 @@ Choice choose(const Machine& machine, Place from, Place to, std::uint64_t bytes,
 Plan make_plan(const Machine& machine, const PlanRequest& request, const PlanOptions& options) {
     Planner const planner(machine, options.verdicts != nullptr ? *options.verdicts : Verdicts{},
                           options.profile != nullptr ? *options.profile : Profile{},
-                          {options.trust_claimed, options.staging_bytes, {}});
+                          {options.trust_claimed, options.staging_bytes, {}, false});
     Plan plan{request, {}};
     for (auto const bytes : request.sizes) {
         plan.choices.push_back(planner.explain(request.from, request.to, bytes, options.policy));

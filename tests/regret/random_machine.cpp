@@ -45,7 +45,7 @@ std::string description(Dice& dice) {
             text += fmt::format(",nvlink=pairs:{}@{}GB/s", 1 + dice.below(4), rate);
             break;
         case 1:
-            text += fmt::format(",nvlink=ring:{}@{}GB/s", 1 + dice.below(2), rate);
+            text += fmt::format(",nvlink={}:{}@{}GB/s", gpus > 2 ? "ring" : "mesh", 1 + dice.below(2), rate);
             break;
         case 2:
             text += fmt::format(",nvlink=mesh:{}@{}GB/s", 1 + dice.below(2), rate);
