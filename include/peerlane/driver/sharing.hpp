@@ -54,19 +54,40 @@ struct ImportOutcome {
     [[nodiscard]] bool usable() const { return code == 0; }
 };
 
+/// An event that two processes can use. It is destroyed as any other, in each process.
+struct SharedEventOutcome {
+    int code = 0;
+    EventView event{};
+    std::array<std::uint8_t, 64> token{};  ///< what the other process needs
+    [[nodiscard]] bool usable() const { return code == 0; }
+};
+
 /// Each call throws Error for a sticky failure, and std::invalid_argument for an unknown device.
 class SharingOfDriver {
   public:
     virtual ~SharingOfDriver() = default;
-    /// Any address inside plain memory of a primary context, or inside virtual memory that was allocated `exportable`.
-    /// Refused: code 801 for other kinds of memory, 1 for an address that is in none.
+    /// Any address inside plain memory of a primary context, inside virtual memory that was allocated `exportable`, or
+    /// inside memory of a pool that create_pool made. Refused: code 801 for other kinds of memory, 1 for an address
+    /// that is in none.
     [[nodiscard]] virtual ExportOutcome export_memory(Address at) = 0;
     /// Maps the exported allocation for kernels of `device` (its primary context), with nothing else to enable or to
-    /// grant; the handle may be imported again. Plain memory of the calling process itself is refused on real devices
+    /// grant; the handle may be imported again (memory of a pool not before it is
+    /// closed). Plain memory of the calling process itself is refused on real devices
     /// (code 201). Takes milliseconds.
     [[nodiscard]] virtual ImportOutcome import_memory(const SharedHandle& handle, int device) = 0;
     /// Takes an address that import_memory gave. Waits for work that uses it. Error code 1 when it is none, or closed.
     virtual void close_import(Address at) = 0;
+    /// Code 801 where events cannot be shared, as on simulated machines.
+    [[nodiscard]] virtual SharedEventOutcome create_shared_event(int device) {
+        static_cast<void>(device);
+        return {.code = 801};
+    }
+    /// The event of another process behind its token. Refused (code 201) to the process that made it.
+    [[nodiscard]] virtual SharedEventOutcome import_event(const std::array<std::uint8_t, 64>& token, int device) {
+        static_cast<void>(token);
+        static_cast<void>(device);
+        return {.code = 801};
+    }
 };
 
 }  // namespace peerlane

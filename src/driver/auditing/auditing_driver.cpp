@@ -163,6 +163,13 @@ class Watched final : public AuditingDriver {
         inner_.close_import(at);
     }
 
+    SharedEventOutcome create_shared_event(int device) override {
+        return seen(inner_.create_shared_event(device));
+    }
+    SharedEventOutcome import_event(const std::array<std::uint8_t, 64>& token, int device) override {
+        return seen(inner_.import_event(token, device));
+    }
+
     StreamView create_stream(int device, StreamKind kind, ContextId context) override {
         auto const view = inner_.create_stream(device, kind, context);
         Lock const lock(mutex_);
@@ -373,6 +380,14 @@ class Watched final : public AuditingDriver {
         }
         throw Error({code::illegal_address, fmt::format("launch of {}, not passed on", kernel.name),
                      found.front().accessor, found.front().owner, text});
+    }
+
+    SharedEventOutcome seen(const SharedEventOutcome& outcome) {
+        Lock const lock(mutex_);
+        if (outcome.usable()) {
+            observer_.event_made(outcome.event);
+        }
+        return outcome;
     }
 
     /// A hang and a fault say who, as far as the events tell.

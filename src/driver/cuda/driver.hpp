@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -67,6 +68,8 @@ class CudaDriver final : public Driver {
     [[nodiscard]] ExportOutcome export_memory(Address at) override;
     [[nodiscard]] ImportOutcome import_memory(const SharedHandle& handle, int device) override;
     void close_import(Address at) override;
+    [[nodiscard]] SharedEventOutcome create_shared_event(int device) override;
+    [[nodiscard]] SharedEventOutcome import_event(const std::array<std::uint8_t, 64>& token, int device) override;
 
     [[nodiscard]] StreamView create_stream(int device, StreamKind kind, ContextId context) override;
     void destroy_stream(StreamView stream) override;
@@ -121,6 +124,11 @@ class CudaDriver final : public Driver {
     [[nodiscard]] Address allocate_host(const AllocationRequest& request);
     [[nodiscard]] ImportOutcome import_plain(const SharedHandle& handle, int device);
     [[nodiscard]] ImportOutcome import_virtual(const SharedHandle& handle, int device);
+    [[nodiscard]] ImportOutcome import_pooled(const SharedHandle& handle, int device);
+    /// The driver's own code; 0 and the handle's token or descriptor, or both, filled in.
+    [[nodiscard]] int export_plain(SharedHandle& handle) const;
+    [[nodiscard]] int export_virtual(SharedHandle& handle) const;
+    [[nodiscard]] int export_pooled(SharedHandle& handle, PoolId pool) const;
     void free_device(const MemoryRecord& record, std::optional<StreamView> stream);
     void free_host(const MemoryRecord& record);
     [[nodiscard]] std::vector<int> granted_devices(PoolId pool) const;

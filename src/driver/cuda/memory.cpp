@@ -293,7 +293,14 @@ PoolId CudaDriver::create_pool(int device) {
     auto const in_context = primary_scope(device);
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
-    properties.handleTypes = cudaMemHandleTypeNone;
+    // Other processes may then import what is allocated from it.
+    int handles = 0;
+    if (cudaDeviceGetAttribute(&handles, cudaDevAttrMemoryPoolSupportedHandleTypes, device) != cudaSuccess) {
+        forget_last_error();
+    }
+    properties.handleTypes = (handles & cudaMemHandleTypePosixFileDescriptor) != 0
+                                 ? cudaMemHandleTypePosixFileDescriptor
+                                 : cudaMemHandleTypeNone;
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = device;
     cudaMemPool_t pool = nullptr;

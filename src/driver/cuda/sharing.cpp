@@ -14,6 +14,8 @@ namespace peerlane::cuda {
 namespace {
 
 static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(SharedHandle::token));
+static_assert(sizeof(cudaMemPoolPtrExportData) == sizeof(SharedHandle::token));
+static_assert(sizeof(cudaIpcEventHandle_t) == sizeof(SharedEventOutcome::token));
 
 /// A refusal is a value; a sticky failure is not.
 int refusal(int result, const char* call, Parties parties) {
@@ -27,49 +29,75 @@ int refusal(int result, const char* call, Parties parties) {
 }  // namespace
 
 ExportOutcome CudaDriver::export_memory(Address at) {
-    auto const record = ledger_.find(at);
-    if (!record) {
-        return {code::invalid_value, {}};
+    auto const found = provenance(at);  // of others' allocations, too: those of a framework
+    auto const pooled = found.kind == MemoryKind::pool && found.pool;
+    auto const plain = found.kind == MemoryKind::plain && found.context == ContextId{};
+    if (found.bytes == 0 || ledger_.find_import(at)) {
+        return {found.bytes == 0 ? code::invalid_value : code::not_supported, {}};
     }
-    auto const plain = record->kind == MemoryKind::plain && record->context == ContextId{};
-    if (!plain && record->kind != MemoryKind::virtual_memory) {
+    if (!found.place.is_device() || (!plain && !pooled && found.kind != MemoryKind::virtual_memory)) {
         return {code::not_supported, {}};
     }
-    auto const device = record->place.index;
-    Parties const parties{device, device};
+    auto const device = found.place.index;
     UncapturedScope const uncaptured;
     auto const in_context = primary_scope(device);
     ExportOutcome outcome;
     auto& handle = outcome.handle;
-    handle.kind = record->kind;
+    handle.kind = found.kind;
     handle.process = ::getpid();
     handle.owner = device;
-    handle.base = record->base;
-    handle.bytes = record->bytes;
-    handle.offset = at - record->base;
-    if (plain) {
-        cudaIpcMemHandle_t token{};
-        auto const result = cudaIpcGetMemHandle(&token, pointer_to(record->base));
-        if (result != cudaSuccess) {
-            return {refusal(result, "cudaIpcGetMemHandle", parties), {}};
-        }
-        std::memcpy(handle.token.data(), &token, sizeof token);
-        return outcome;
+    handle.base = found.base;
+    handle.bytes = found.bytes;
+    handle.offset = at - found.base;
+    outcome.code = plain ? export_plain(handle) : pooled ? export_pooled(handle, *found.pool) : export_virtual(handle);
+    return outcome;
+}
+
+int CudaDriver::export_plain(SharedHandle& handle) const {
+    cudaIpcMemHandle_t token{};
+    auto const result = cudaIpcGetMemHandle(&token, pointer_to(handle.base));
+    if (result != cudaSuccess) {
+        return refusal(result, "cudaIpcGetMemHandle", {handle.owner, handle.owner});
     }
+    std::memcpy(handle.token.data(), &token, sizeof token);
+    return 0;
+}
+
+int CudaDriver::export_virtual(SharedHandle& handle) const {
+    Parties const parties{handle.owner, handle.owner};
     auto const& api = driver_api();
     CUmemGenericAllocationHandle memory{};
-    auto result = api.memory_retain(&memory, pointer_to(record->base));
+    auto result = api.memory_retain(&memory, pointer_to(handle.base));
     if (result != CUDA_SUCCESS) {
-        return {refusal(result, "cuMemRetainAllocationHandle", parties), {}};
+        return refusal(result, "cuMemRetainAllocationHandle", parties);
     }
     int descriptor = -1;
     result = api.memory_export(&descriptor, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     static_cast<void>(api.memory_release(memory));
     if (result != CUDA_SUCCESS) {
-        return {refusal(result, "cuMemExportToShareableHandle", parties), {}};
+        return refusal(result, "cuMemExportToShareableHandle", parties);
     }
     handle.descriptor = Descriptor(descriptor);
-    return outcome;
+    return 0;
+}
+
+int CudaDriver::export_pooled(SharedHandle& handle, PoolId pool) const {
+    Parties const parties{handle.owner, handle.owner};
+    int descriptor = -1;
+    auto result = cudaMemPoolExportToShareableHandle(&descriptor, reinterpret_cast<cudaMemPool_t>(pool.value),
+                                                     cudaMemHandleTypePosixFileDescriptor, 0);
+    if (result != cudaSuccess) {  // a pool that was not made for it, the one that a device comes with among them
+        static_cast<void>(refusal(result, "cudaMemPoolExportToShareableHandle", parties));
+        return code::not_supported;
+    }
+    handle.descriptor = Descriptor(descriptor);
+    cudaMemPoolPtrExportData token{};
+    result = cudaMemPoolExportPointer(&token, pointer_to(handle.base));
+    if (result != cudaSuccess) {
+        return refusal(result, "cudaMemPoolExportPointer", parties);
+    }
+    std::memcpy(handle.token.data(), &token, sizeof token);
+    return 0;
 }
 
 ImportOutcome CudaDriver::import_memory(const SharedHandle& handle, int device) {
@@ -80,6 +108,7 @@ ImportOutcome CudaDriver::import_memory(const SharedHandle& handle, int device) 
     UncapturedScope const uncaptured;
     auto const in_context = primary_scope(device);
     return handle.kind == MemoryKind::plain            ? import_plain(handle, device)
+           : handle.kind == MemoryKind::pool           ? import_pooled(handle, device)
            : handle.kind == MemoryKind::virtual_memory ? import_virtual(handle, device)
                                                        : ImportOutcome{code::not_supported, Address::null};
 }
@@ -145,6 +174,53 @@ ImportOutcome CudaDriver::import_virtual(const SharedHandle& handle, int device)
     return {0, record.base + handle.offset};
 }
 
+ImportOutcome CudaDriver::import_pooled(const SharedHandle& handle, int device) {
+    Parties const parties{device, -1};
+    cudaMemPool_t pool = nullptr;
+    auto result = cudaMemPoolImportFromShareableHandle(
+        &pool, reinterpret_cast<void*>(static_cast<std::intptr_t>(handle.descriptor.number())),
+        cudaMemHandleTypePosixFileDescriptor, 0);
+    if (result != cudaSuccess) {
+        return {refusal(result, "cudaMemPoolImportFromShareableHandle", parties), Address::null};
+    }
+    auto const give_up = [&](const char* call) {
+        auto const refused = refusal(result, call, parties);
+        static_cast<void>(cudaMemPoolDestroy(pool));
+        forget_last_error();
+        return ImportOutcome{refused, Address::null};
+    };
+    cudaMemAccessDesc wanted{};
+    wanted.location.type = cudaMemLocationTypeDevice;
+    wanted.location.id = device;
+    wanted.flags = cudaMemAccessFlagsProtReadWrite;
+    auto flags = cudaMemAccessFlagsProtNone;
+    if (cudaMemPoolGetAccess(&flags, pool, &wanted.location) != cudaSuccess) {
+        forget_last_error();
+    }
+    if (flags != cudaMemAccessFlagsProtReadWrite) {  // a pool is open to its own device, and refuses to be told so
+        result = cudaMemPoolSetAccess(pool, &wanted, 1);
+        if (result != cudaSuccess) {
+            return give_up("cudaMemPoolSetAccess");
+        }
+    }
+    cudaMemPoolPtrExportData token{};
+    std::memcpy(&token, handle.token.data(), sizeof token);
+    void* base = nullptr;
+    result = cudaMemPoolImportPointer(&base, pool, &token);
+    if (result != cudaSuccess) {
+        return give_up("cudaMemPoolImportPointer");
+    }
+    MemoryRecord record;
+    record.base = address_of(base);
+    record.bytes = handle.bytes;
+    record.kind = MemoryKind::pool;
+    record.place = gpu(device);
+    record.pool = PoolId{number_of(pool)};
+    ledger_.add_pool(*record.pool, device, false);
+    ledger_.add_import(record);
+    return {0, record.base + handle.offset};
+}
+
 void CudaDriver::close_import(Address at) {
     auto const record = ledger_.take_import(at);
     if (!record) {
@@ -160,11 +236,50 @@ void CudaDriver::close_import(Address at) {
         check(cudaIpcCloseMemHandle(pointer_to(record->base)), "cudaIpcCloseMemHandle", parties);
         return;
     }
+    if (record->kind == MemoryKind::pool) {
+        check(cudaFree(pointer_to(record->base)), "cudaFree", parties);
+        ledger_.remove_pool(*record->pool);
+        check(cudaMemPoolDestroy(reinterpret_cast<cudaMemPool_t>(record->pool->value)), "cudaMemPoolDestroy", parties);
+        return;
+    }
     for (auto const user : granted_devices(record->base)) {  // unmapping does not wait for work that uses the range
         synchronize_device(user);
     }
     check(driver_api().memory_unmap(device_pointer(record->base), record->bytes), "cuMemUnmap", parties);
     check(driver_api().address_free(device_pointer(record->base), record->bytes), "cuMemAddressFree", parties);
+}
+
+SharedEventOutcome CudaDriver::create_shared_event(int device) {
+    require_device(device);
+    UncapturedScope const uncaptured;
+    auto const in_context = primary_scope(device);
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventInterprocess), "cudaEventCreateWithFlags",
+          {device});
+    cudaIpcEventHandle_t token{};
+    auto const result = cudaIpcGetEventHandle(&token, event);
+    if (result != cudaSuccess) {
+        auto const refused = refusal(result, "cudaIpcGetEventHandle", {device});
+        static_cast<void>(cudaEventDestroy(event));
+        return {.code = refused};
+    }
+    SharedEventOutcome outcome{0, {device, number_of(event)}, {}};
+    std::memcpy(outcome.token.data(), &token, sizeof token);
+    return outcome;
+}
+
+SharedEventOutcome CudaDriver::import_event(const std::array<std::uint8_t, 64>& token, int device) {
+    require_device(device);
+    UncapturedScope const uncaptured;
+    auto const in_context = primary_scope(device);
+    cudaIpcEventHandle_t handle{};
+    std::memcpy(&handle, token.data(), sizeof handle);
+    cudaEvent_t event = nullptr;
+    auto const result = cudaIpcOpenEventHandle(&event, handle);
+    if (result != cudaSuccess) {
+        return {.code = refusal(result, "cudaIpcOpenEventHandle", {device})};
+    }
+    return {0, {device, number_of(event)}, token};
 }
 
 }  // namespace peerlane::cuda

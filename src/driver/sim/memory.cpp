@@ -324,6 +324,9 @@ bool SimMemory::kernel_may(int device, ContextId context, const Block& block, bo
             }
             return enabled({device, block.place.index, context, block.context});
         case MemoryKind::pool: {
+            if (block.imported_by) {
+                return *block.imported_by == device;
+            }
             auto const pool = pools_.find(block.pool->value);
             return block.place.index == device ||
                    (pool != pools_.end() &&

@@ -19,10 +19,12 @@ ExportOutcome SimMemory::export_from(Address at) const {
         return {code::invalid_value, {}};
     }
     auto const plain = block->kind == MemoryKind::plain && block->context.value == 0;
-    if (block->imported_by || (!plain && block->kind != MemoryKind::virtual_memory)) {
+    // Pools that come with a device are not exportable, those that were made are.
+    auto const pooled = block->kind == MemoryKind::pool && block->pool->value > truth_.machine.devices.size();
+    if (block->imported_by || (!plain && !pooled && block->kind != MemoryKind::virtual_memory)) {
         return {code::not_supported, {}};
     }
-    if (!plain && !block->exportable) {
+    if (block->kind == MemoryKind::virtual_memory && !block->exportable) {
         return {code::invalid_value, {}};
     }
     ExportOutcome outcome;
@@ -67,7 +69,7 @@ ImportOutcome SimMemory::import(const SharedHandle& handle, int device) {
     import.base = next_base(exported->place, std::uint64_t{2} << 20, exported->bytes);
     import.number = ++numbers_;
     import.granted_read = import.granted_write = {};
-    if (!plain) {
+    if (handle.kind == MemoryKind::virtual_memory) {
         import.granted_read = import.granted_write = {device};
     }
     import.charged = 0;
