@@ -28,6 +28,40 @@ struct Asked {
     std::uint64_t bytes = 0;
 };
 
+/// Multiprocessors taken from the application have to bring something.
+constexpr double worth_it = 0.8;
+
+struct Order {
+    std::vector<PlannedCopy> plan{};
+    std::vector<move::Placed> placed{};
+    double makespan_s = 0;
+};
+
+/// `with_kernels`: what a device has more copies for than copy engines goes by kernels, where those may be trusted.
+Order ordered(const move::Router& router, const std::vector<const move::Router::Ways*>& ways, bool with_kernels) {
+    Order order;
+    std::vector<move::Task> tasks;
+    std::map<int, int> copies;  // of each issuer
+    for (auto const* const of : ways) {
+        auto const* way = &of->best;
+        auto const& leg = way->route.legs.front();
+        auto const engines = router.engines(leg.issuer.index);
+        if (with_kernels && way->route.legs.size() == 1 && leg.engine == Engine::copy && of->kernel &&
+            copies[leg.issuer.index]++ % (2 * engines + 1) >= engines) {
+            way = &*of->kernel;
+        }
+        order.plan.push_back({0, 0, way->route});
+        tasks.push_back(router.task(*way));
+    }
+    order.placed = move::schedule(tasks, router.capacity());
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        order.plan[i].start_s = order.placed[i].start_s;
+        order.plan[i].end_s = order.placed[i].end_s;
+        order.makespan_s = std::max(order.makespan_s, order.placed[i].end_s);
+    }
+    return order;
+}
+
 /// For each copy a stream of its first issuer in which what comes before it is planned to be over.
 std::vector<std::pair<int, std::size_t>> streams_for(const std::vector<PlannedCopy>& plan,
                                                      const std::vector<std::size_t>& order, std::size_t most) {
@@ -87,8 +121,7 @@ Exchange Mover::exchange(std::span<const ExchangeCopy> copies, StreamView stream
         mover.router = std::make_unique<move::Router>(driver, mover.planner);
     }
     auto& router = *mover.router;
-    std::vector<PlannedCopy> plan;
-    std::vector<move::Task> tasks;
+    std::vector<const move::Router::Ways*> ways;
     for (auto const& copy : copies) {
         if (copy.bytes == 0) {
             throw std::invalid_argument("exchange: a copy of 0 bytes");
@@ -99,23 +132,24 @@ Exchange Mover::exchange(std::span<const ExchangeCopy> copies, StreamView stream
             throw std::invalid_argument("exchange: pageable host memory; pin or register it");
         }
         asked.push_back({{target.place, address_of(copy.to)}, {source.place, address_of(copy.from)}, copy.bytes});
-        auto const& way = router.route(source.place, target.place, copy.bytes);
-        plan.push_back({0, way.seconds, way.route});
-        tasks.push_back(router.task(way));
+        ways.push_back(&router.ways(source.place, target.place, copy.bytes));
     }
-    auto const placed = move::schedule(tasks, router.capacity());
+    auto order_of_copies = ordered(router, ways, false);
+    if (auto by_kernels = ordered(router, ways, true); by_kernels.makespan_s < order_of_copies.makespan_s * worth_it) {
+        order_of_copies = std::move(by_kernels);
+    }
+    auto const& placed = order_of_copies.placed;
+    auto& plan = order_of_copies.plan;
     std::vector<std::size_t> order(plan.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return placed[a].start_s < placed[b].start_s; });
-    double makespan = 0;
-    for (std::size_t i = 0; i < plan.size(); ++i) {
-        plan[i].start_s = placed[i].start_s;
-        plan[i].end_s = placed[i].end_s;
-        makespan = std::max(makespan, plan[i].end_s);
-    }
-    auto state = std::make_unique<Exchange::State>(Exchange::State{
-        driver, Event(driver, stream.device, true), Event(driver, stream.device, true), plan, makespan, {}});
+    auto state = std::make_unique<Exchange::State>(Exchange::State{driver,
+                                                                   Event(driver, stream.device, true),
+                                                                   Event(driver, stream.device, true),
+                                                                   plan,
+                                                                   order_of_copies.makespan_s,
+                                                                   {}});
 
     for (std::size_t i = 0; i < plan.size(); ++i) {  // nothing is mapped once the clock runs
         for (auto const& leg : plan[i].route.legs) {

@@ -20,18 +20,25 @@ Router::Router(const Driver& driver, const Planner& planner)
     }
 }
 
-const Router::Way& Router::route(Place from, Place to, std::uint64_t bytes) {
+const Router::Ways& Router::ways(Place from, Place to, std::uint64_t bytes) {
     auto const key = std::tuple{from, to, bytes};
     if (auto const known = known_.find(key); known != known_.end()) {
         return known->second;
     }
     auto const choice = planner_.explain(from, to, bytes);
-    Way best;
+    Ways found;
     auto const consider = [&](Route route) {
         route.share = 1.0;
         auto const seconds = planner_.predict({route}, bytes);
-        if (seconds && (best.route.legs.empty() || *seconds < best.seconds)) {
-            best = {*seconds, std::move(route)};
+        if (!seconds) {
+            return;
+        }
+        Way const way{*seconds, std::move(route)};
+        if (way.by_kernel() && (!found.kernel || way.seconds < found.kernel->seconds)) {
+            found.kernel = way;
+        }
+        if (found.best.route.legs.empty() || way.seconds < found.best.seconds) {
+            found.best = way;
         }
     };
     for (auto const& one : choice.routes) {
@@ -42,11 +49,11 @@ const Router::Way& Router::route(Place from, Place to, std::uint64_t bytes) {
             consider(rejected.routes.front());
         }
     }
-    if (best.route.legs.empty()) {
+    if (found.best.route.legs.empty()) {
         throw std::invalid_argument(
             fmt::format("exchange: no way from {} to {} may be trusted", to_string(from), to_string(to)));
     }
-    return known_[key] = std::move(best);
+    return known_[key] = std::move(found);
 }
 
 Task Router::task(const Way& way) const {

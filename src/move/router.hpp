@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -21,12 +22,20 @@ class Router {
     struct Way {
         double seconds = 0;  ///< alone
         Route route{};
+        bool by_kernel() const { return route.legs.size() == 1 && route.legs[0].engine == Engine::kernel; }
+    };
+    struct Ways {
+        Way best{};
+        std::optional<Way> kernel{};  ///< one leg that takes no copy engine
     };
     Router(const Driver& driver, const Planner& planner);
-    /// The fastest that may be trusted; std::invalid_argument when there is none.
-    const Way& route(Place from, Place to, std::uint64_t bytes);
+    /// What may be trusted; std::invalid_argument when there is nothing.
+    const Ways& ways(Place from, Place to, std::uint64_t bytes);
     /// Links of the graph, and as further links the copy engines of each device.
     [[nodiscard]] Task task(const Way& way) const;
+    [[nodiscard]] int engines(int device) const {
+        return static_cast<int>(-capacity_[links_ + static_cast<std::size_t>(device)]);
+    }
     /// Of the links, as `schedule` takes them.
     [[nodiscard]] const std::vector<double>& capacity() const { return capacity_; }
 
@@ -37,7 +46,7 @@ class Router {
     plan::Load load_;
     std::size_t links_ = 0;  ///< of the graph
     std::vector<double> capacity_{};
-    std::map<std::tuple<Place, Place, std::uint64_t>, Way> known_{};
+    std::map<std::tuple<Place, Place, std::uint64_t>, Ways> known_{};
 };
 
 }  // namespace peerlane::move
