@@ -22,6 +22,7 @@ constexpr double memory_part = 0.8;        ///< of the nominal rate of a node's 
 constexpr double interconnect_part = 0.7;  ///< between sockets
 constexpr double not_slowed = 0.97;        ///< part of what a leg reaches alone: the rest is noise
 constexpr double loaded_part = 0.6;        ///< of a link's capacity: from there on it may be what slows
+constexpr double all_of_it = 1.25;         ///< one leg's own, with what is gained by several
 constexpr double copy_engines = 3;         ///< of a device (h200-pair's attribute), where no group tells
 constexpr double fabric_part = 0.83, pcie_part = 0.87;
 
@@ -145,9 +146,32 @@ void Load::learn_capacities() {
     }
 }
 
+/// Groups that meet in a leg show the same thing.
+void Load::learn_hidden(const LoadedGroup& group, const std::vector<std::size_t>& legs, double capacity) {
+    Hidden made{{}, capacity};
+    for (auto const leg : legs) {
+        made.legs.push_back(group.legs[leg].leg);
+    }
+    std::erase_if(hidden_, [&](const Hidden& known) {
+        auto const meets = std::any_of(known.legs.begin(), known.legs.end(), [&](const Leg& leg) {
+            return std::find(made.legs.begin(), made.legs.end(), leg) != made.legs.end();
+        });
+        if (meets) {
+            made.capacity = std::max(made.capacity, known.capacity);
+            for (auto const& leg : known.legs) {
+                if (std::find(made.legs.begin(), made.legs.end(), leg) == made.legs.end()) {
+                    made.legs.push_back(leg);
+                }
+            }
+        }
+        return meets;
+    });
+    hidden_.push_back(std::move(made));
+}
+
 /// What the legs of a group take from cannot be seen in it. For each link that several of them take and load, what they
-/// reached together is what it gives. The same for the copy engines of one issuer, in parts of an engine's time. Those
-/// that were slowed by nothing of this have something in common that nobody knows of.
+/// reached together is what it gives. The same for the copy engines of one issuer, in parts of an engine's time. Where
+/// nothing of this slowed one, all that were slowed have something in common that nobody knows of.
 void Load::learn_groups() {
     for (auto const& group : costs_->profile().loaded) {
         auto const count = group.legs.size();
@@ -171,12 +195,12 @@ void Load::learn_groups() {
             }
             return rate;
         };
-        auto const add = [&](const std::vector<std::size_t>& legs, bool engines) {
+        auto const add = [&](const std::vector<std::size_t>& legs, bool by_time) {
             Common common;
             auto any = false;
             for (auto const leg : legs) {
                 auto const& loaded = group.legs[leg];
-                auto const weight = engines ? 1 / (loaded.alone_gbs * giga) : 1.0;
+                auto const weight = by_time ? 1 / (loaded.alone_gbs * giga) : 1.0;
                 common.legs.emplace_back(leg, weight);
                 common.capacity += weight * loaded.gbs * giga;
                 any = any || slowed[leg];
@@ -207,14 +231,22 @@ void Load::learn_groups() {
                 add(legs, true);
             }
         }
-        std::vector<std::size_t> unexplained;
+        std::vector<std::size_t> all_slowed;
+        double parts = 0;
+        auto unexplained = false;
         for (std::size_t i = 0; i < count; ++i) {
-            if (slowed[i] && !explained[i]) {
-                unexplained.push_back(i);
+            unexplained = unexplained || (slowed[i] && !explained[i]);
+            if (slowed[i]) {
+                all_slowed.push_back(i);
+                parts += group.legs[i].gbs / group.legs[i].alone_gbs;
             }
         }
-        if (!unexplained.empty()) {
-            add(unexplained, false);
+        // Where they had no more together than one of them has alone, each alone takes all there is of it, and bytes of
+        // one may weigh more than bytes of another.
+        if (unexplained && parts > all_of_it) {
+            add(all_slowed, false);
+        } else if (unexplained) {
+            learn_hidden(group, all_slowed, parts);
         }
         groups_.push_back(std::move(known));
     }
@@ -395,6 +427,23 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
             auto const root = graph.nodes[at(graph.links[at(link)].from)].kind == NodeKind::host_bridge ||
                               graph.nodes[at(graph.links[at(link)].to)].kind == NodeKind::host_bridge;
             share(both, (root ? root_port_duplex : cable_duplex) * (capacity_[at(link)] + capacity_[at(twin)]));
+        }
+    }
+    for (auto const& hidden : hidden_) {
+        std::vector<const Used*> working;
+        for (auto const& one : used) {
+            if (std::any_of(hidden.legs.begin(), hidden.legs.end(),
+                            [&](const Leg& leg) { return joins_same(leg, one.use->leg); })) {
+                working.push_back(&one);
+            }
+        }
+        if (working.size() < 2) {
+            continue;
+        }
+        auto const limit = static_cast<int>(capacity.size());
+        capacity.push_back(hidden.capacity);
+        for (auto const* one : working) {
+            take(one->stream, limit, 1 / one->use->rate);
         }
     }
     // Copies of one device: each takes its engine for the part of its rate that it gets.

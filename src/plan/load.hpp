@@ -47,7 +47,14 @@ class Load {
         const LoadedGroup* measured = nullptr;
         std::vector<Common> common{};
     };
+    /// Something that nobody knows of, all of which each of these legs takes alone: their parts of what they reach
+    /// alone add up to `capacity`, about 1.
+    struct Hidden {
+        std::vector<Leg> legs{};
+        double capacity = 0;
+    };
     [[nodiscard]] std::vector<int> fabric_links(int from, int to) const;
+    void learn_hidden(const LoadedGroup& group, const std::vector<std::size_t>& legs, double capacity);
     void learn_capacities();
     void learn_groups();
     const LegCosts* costs_;
@@ -55,6 +62,7 @@ class Load {
     std::vector<int> twin_;         ///< of each link: other direction of the same PCIe cable; -1: none
     std::vector<int> numa_node_;    ///< node of each NUMA memory
     std::vector<Group> groups_;
+    std::vector<Hidden> hidden_;
     std::vector<Stream> busy_;
 };
 
