@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -188,21 +189,30 @@ void Load::learn_groups() {
             }
         }
         Group known{&group, {}};
-        auto const rate_of = [&](const std::vector<std::size_t>& legs) {
-            double rate = 0;
-            for (auto const leg : legs) {
-                rate += group.legs[leg].gbs * giga;
-            }
-            return rate;
+        // Groups move tens of MiB, and longer copies reach more: the part of its own rate that a leg kept is what
+        // counts.
+        auto const alone = [&](std::size_t leg) {
+            auto const cost = costs_->leg(group.legs[leg].leg);
+            return cost ? std::max(cost->rate, group.legs[leg].alone_gbs * giga) : group.legs[leg].alone_gbs * giga;
         };
+        auto const kept = [&](std::size_t leg) {
+            return alone(leg) * std::min(1.0, group.legs[leg].gbs / group.legs[leg].alone_gbs);
+        };
+        auto const rate_of = [&](const std::vector<std::size_t>& legs) {
+            return std::accumulate(legs.begin(), legs.end(), 0.0,
+                                   [&](double sum, std::size_t leg) { return sum + kept(leg); });
+        };
+        // A description may have legs share a link that they do not, as one without the fabric's links does.
+        for (auto const& [link, legs] : users) {
+            capacity_[at(link)] = std::max(capacity_[at(link)], rate_of(legs));
+        }
         auto const add = [&](const std::vector<std::size_t>& legs, bool by_time) {
             Common common;
             auto any = false;
             for (auto const leg : legs) {
-                auto const& loaded = group.legs[leg];
-                auto const weight = by_time ? 1 / (loaded.alone_gbs * giga) : 1.0;
+                auto const weight = by_time ? 1 / alone(leg) : 1.0;
                 common.legs.emplace_back(leg, weight);
-                common.capacity += weight * loaded.gbs * giga;
+                common.capacity += weight * kept(leg);
                 any = any || slowed[leg];
             }
             if (!any) {
@@ -373,7 +383,10 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
                     }
                 }
             }
-            if (working.size() < std::min<std::size_t>(2, common.legs.size())) {
+            // One leg that nothing known slowed was slowed by all of the others together, or by chance.
+            auto const alone = common.legs.size() == 1;
+            if (alone ? working.empty() || std::count(members.begin(), members.end(), nullptr) != 0
+                      : working.size() < 2) {
                 continue;
             }
             auto const limit = static_cast<int>(capacity.size());
