@@ -44,6 +44,7 @@ class Scorer {
         double issued_s = 0;
         double issue_s = 0;
         std::uint64_t pipelines = 1;  ///< with this one
+        bool pushes = false;          ///< it begins towards the host, and its device copies to a peer meanwhile
     };
     [[nodiscard]] Timed timed(const Lane& lane, double rate, std::uint64_t bytes, const Beside& beside,
                               std::uint64_t chunk = 0) const;
