@@ -171,8 +171,7 @@ Whereabouts CudaDriver::whereabouts(Address address) const {
     if (known.bytes != 0) {
         return known;
     }
-    UncapturedScope const uncaptured;
-    auto const found = attributes_of(address);
+    auto const found = attributes_of(address);  // which captures of any mode allow
     Whereabouts foreign{MemoryKind::pageable, host(), Address{found.start}, found.bytes, {}};
     if (found.is_managed != 0) {
         foreign.kind = MemoryKind::managed;
