@@ -36,6 +36,8 @@ endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/machines" DESTINATION "${CMAKE_INSTALL_DATADIR}/peerlane" COMPONENT runtime
         FILES_MATCHING PATTERN "*.json")
 
+include(PeerlanePackage)
+
 # `dist`: one folder, <build>/dist, with all that a GPU machine needs: programs and tests beside each other, machines/.
 # It holds the programs above and every target named in the global property PEERLANE_DIST_TARGETS.
 get_property(dist_targets GLOBAL PROPERTY PEERLANE_DIST_TARGETS)

@@ -40,7 +40,7 @@ struct Slot {
 class Parser {
   public:
     Parser() : app_("Proves which GPUs reach each other, and moves data over the routes that win.", "peerlane") {
-        app_.set_version_flag("--version", std::string("peerlane ") + version());
+        app_.set_version_flag("--version", version_line());
         app_.get_formatter()->column_width(34);
         for (auto const& option : global_options()) {
             add(app_, option);

@@ -1,8 +1,11 @@
 #include "cli/target.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
-#include <random>
+#include <stdexcept>
+
+#include <sys/random.h>
 
 #include <fmt/format.h>
 
@@ -18,8 +21,14 @@ namespace {
 constexpr std::uint64_t simulated_seed = 1;
 
 std::uint64_t drawn_seed() {
-    std::random_device device;
-    return (std::uint64_t{device()} << 32) | device();
+    // Not std::random_device: the one that is linked statically into packages asks for a C library of 2.36.
+    std::uint64_t seed = 0;
+    while (::getrandom(&seed, sizeof seed, 0) != static_cast<ssize_t>(sizeof seed)) {
+        if (errno != EINTR) {
+            throw std::runtime_error("the kernel gives no random numbers");
+        }
+    }
+    return seed;
 }
 
 std::unique_ptr<Driver> simulated_driver(const SimulatedMachine& machine, const Globals& globals, std::uint64_t seed) {

@@ -83,7 +83,8 @@ TEST(CliStatus, HelpAndVersionAreNoErrors) {
     auto const of_copy = typed("copy --help");
     EXPECT_EQ(of_copy.status, 0);
     EXPECT_THAT(of_copy.out, HasSubstr("--route"));
-    EXPECT_THAT(typed("--version").out, MatchesRegex("peerlane [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+    EXPECT_THAT(typed("--version").out, MatchesRegex("peerlane [0-9]+\\.[0-9]+\\.[0-9]+ \\(commit ([0-9a-f]+(, changed)?|unknown), "
+                             "(CUDA [0-9]+\\.[0-9]+|simulated machines only)\\)\n"));
 }
 
 TEST(CliStatus, NoSuchMachineIs66AndNamesSimilarOnes) {
