@@ -1,17 +1,35 @@
 #include "move/buffers.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 namespace peerlane::move {
+namespace {
+
+/// Memory of a device that is freed looks as unknown to the driver as malloc's does, and the host must not touch it.
+/// The kernel copies the set of signals before it finds that the operation is none: it answers EFAULT for what this
+/// process cannot read.
+bool readable_here(Address at) {
+    constexpr std::uint64_t set_bytes = 8;
+    constexpr int no_operation = ~0;
+    auto const set = Address{static_cast<std::uint64_t>(at) / set_bytes * set_bytes};
+    return syscall(SYS_rt_sigprocmask, no_operation, pointer_to(set), nullptr, set_bytes) == 0 || errno != EFAULT;
+}
+
+}  // namespace
 
 End Buffers::ask(Address at, std::uint64_t bytes, const char* side) const {
     auto const found = driver_.whereabouts(at);
     End end{found.place, found.kind, false, bytes};
-    if (found.bytes == 0 && !driver_.simulated()) {  // malloc's, or the stack: nobody can tell where it ends
+    if (found.bytes == 0 && !driver_.simulated() && readable_here(at) && readable_here(at + (bytes - 1))) {
+        // malloc's, or the stack: nobody can tell where it ends.
         end.place = host();
         end.kind = MemoryKind::pageable;
         return end;

@@ -82,6 +82,25 @@ TEST_F(MoverOnDevices, CopiesBetweenEveryKindOfMemory) {
     mover_->synchronize();
 }
 
+TEST_F(MoverOnDevices, MemoryThatIsFreedIsRefusedAndTheHeapIsNot) {
+    Buffer const device(*driver_, gpu(0), MemoryKind::plain, 1 * MiB);
+    Stream const stream(*driver_, 0);
+    Address freed = Address::null;
+    {
+        Buffer const gone(*driver_, gpu(1), MemoryKind::plain, 64 * MiB);
+        freed = gone.address();
+    }
+    EXPECT_THROW(mover_->copy(pointer_to(device.address()), pointer_to(freed), 4096, stream.view()),
+                 std::invalid_argument);
+    EXPECT_THROW(mover_->copy(pointer_to(device.address()), nullptr, 4096, stream.view()), std::invalid_argument);
+    std::vector<unsigned char> const out(1 * MiB, 7);
+    std::vector<unsigned char> back(1 * MiB);
+    mover_->copy(pointer_to(device.address()), out.data(), out.size(), stream.view());
+    mover_->copy(back.data(), pointer_to(device.address()), back.size(), stream.view());
+    driver_->synchronize(stream.view());
+    EXPECT_EQ(back, out);
+}
+
 TEST_F(MoverOnDevices, CarriesOutSplitsRelaysAndStaging) {
     auto const bytes = 96 * MiB + 4100;
     Leg const push{gpu(0), gpu(1), Engine::copy, gpu(0)}, kernel{gpu(0), gpu(1), Engine::kernel, gpu(0)};
