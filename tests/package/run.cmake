@@ -15,3 +15,4 @@ step("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${binary}" -G "${GENERATOR}" "-DCMA
      "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DSANITIZE=${SANITIZE}")
 step("${CMAKE_COMMAND}" --build "${binary}")
 step("${binary}/consumer")
+step("${binary}/consumer_c")
