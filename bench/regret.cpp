@@ -125,7 +125,9 @@ int main(int argc, char** argv) {
         for (auto const& section : sections) {
             out << section << ",\n";
         }
-        out << "\"rows\": [\n";
+        // The rest is as good as right.
+        std::erase_if(all, [](const regret::Row& row) { return row.regret() < 1.03 && std::abs(row.error()) < 0.1; });
+        out << "\"worst_rows\": [\n";
         for (std::size_t i = 0; i < all.size(); ++i) {
             out << row_json(all[i]) << (i + 1 < all.size() ? ",\n" : "\n");
         }

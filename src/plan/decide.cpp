@@ -121,6 +121,10 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
         decision.split = std::move(fallback);
         decision.split_lanes = std::move(fallback_lanes);
     }
+    for (auto const index : decision.split_lanes) {
+        decision.split_measured =
+            decision.split_measured && lanes[static_cast<std::size_t>(index)].basis() == Basis::measured;
+    }
     std::stable_sort(decision.split_lanes.begin(), decision.split_lanes.end(), [&](int a, int b) {
         return lanes[static_cast<std::size_t>(a)].legs.size() < lanes[static_cast<std::size_t>(b)].legs.size();
     });
@@ -129,8 +133,9 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
 }  // namespace
 
 bool Decision::splits() const {
-    return split.possible() && (best_alone < 0 || split.seconds < alone[static_cast<std::size_t>(best_alone)].seconds *
-                                                                      (1 - 2 * least_gain));
+    auto const gain = split_measured ? least_split_gain : least_nominal_gain;
+    return split.possible() &&
+           (best_alone < 0 || split.seconds < alone[static_cast<std::size_t>(best_alone)].seconds * (1 - gain));
 }
 
 const Scored* Decision::best() const {

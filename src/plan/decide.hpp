@@ -22,12 +22,16 @@ struct Decision {
     int best_alone = -1;             ///< index of a lane; -1: none
     Scored split{};                  ///< the best split; not possible where none gains over a lane alone
     std::vector<int> split_lanes{};  ///< in the order of its routes
+    bool split_measured = true;      ///< the costs of all its legs are
     [[nodiscard]] const Scored* best() const;
     [[nodiscard]] bool splits() const;
 };
 
 /// `forced`: the split that is nearest to gaining, where none does.
 Decision decide(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint64_t bytes, bool forced = false);
+
+/// What a split gains in all over a route alone; more where costs were not measured.
+inline constexpr double least_split_gain = 0.02, least_nominal_gain = 0.05;
 
 /// Equal but for shares, chunks and buffers.
 bool alike(const std::vector<Route>& a, const std::vector<Route>& b);

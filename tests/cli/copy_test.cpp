@@ -29,7 +29,7 @@ TEST(CliCopy, TellsProofPlanAndResult) {
     EXPECT_THAT(ran.out, testing::StartsWith("Simulated machine h200-pair"));
     for (auto const* text :
          {"gpu0  0000:00:06.0", "0 writes 1: push ok", "1 reads 0: pull ok", "store ok", "load ok",
-          "0>1 through the host: ok", "1>0 through the host: ok", "use direct, pushed by gpu0",
+          "0>1 through the host: ok", "1>0 through the host: ok", "direct, pushed by gpu0",
           "not staged through host:0", "verified, every byte checked by gpu1", "achieved", "predicted"}) {
         EXPECT_THAT(ran.out, HasSubstr(text));
     }
@@ -92,7 +92,7 @@ TEST(CliCopy, DirectRunsThePushedCopyAllTheSameAndNamesTheFirstBadByte) {
     EXPECT_EQ(ran.status, 2);
     EXPECT_THAT(ran.out, HasSubstr("0 writes 1: push WRONG bytes (flip), first at offset"));
     EXPECT_THAT(ran.out, HasSubstr("1 reads 0: pull WRONG bytes (zero), first at offset"));
-    EXPECT_THAT(ran.out, HasSubstr("use direct, pushed by gpu0"));
+    EXPECT_THAT(ran.out, HasSubstr("direct, pushed by gpu0"));
     EXPECT_THAT(ran.out, HasSubstr("Copy of 16 MiB from gpu0 to gpu1: WRONG bytes (flip), first at offset"));
     auto const json = document("--machine h200-pair copy 0 1 16MiB --route direct" + all_four_wrong, 2);
     EXPECT_EQ(json["result"], "wrong");
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Effect{"push:0:1=mirror", 1, "push WRONG bytes (mirror)"}, Effect{"push:0:1=hang", 1, "push HANG"},
                     Effect{"push:0:1=freeze", 1, "HANG that could not be ended"},
                     Effect{"push:0:1=error700", 1, "push ERROR"}, Effect{"map:0:1=error205", 1, "map ERROR"},
-                    Effect{"push:0:1=flip", 1, "use direct, pulled by gpu1"},
+                    Effect{"push:0:1=flip", 1, ": direct, pulled by gpu1"},
                     Effect{"push:0:1@1MiB+=flip", 1, "push WRONG bytes (flip)"},
                     Effect{"claim:any:any=no", 0, "use staged through host:0"},
                     Effect{"claim:0:1=no", 0, "0 reaches 1: claim no"}, Effect{"rate:0:1=9.9GB/s", 0, "verified"},
