@@ -26,6 +26,8 @@ struct Asked {
     Place from, to;
     std::uint64_t bytes = 0;
     RoutePolicy policy = RoutePolicy::automatic;
+    std::optional<std::string> over{};  ///< device that relays, as typed
+    std::optional<int> relay{};
     bool trust_claimed = false;
     int repetitions = 1;
     std::uint64_t page_bytes = 0;  ///< 0: in one piece
@@ -41,7 +43,13 @@ RoutePolicy policy_of(const std::string& word) {
     if (word == "staged") {
         return RoutePolicy::staged;
     }
-    throw UsageError(fmt::format("--route \"{}\": auto, direct or staged", word));
+    if (word == "split") {
+        return RoutePolicy::split;
+    }
+    if (word.rfind("relay:", 0) == 0) {
+        return RoutePolicy::relay;
+    }
+    throw UsageError(fmt::format("--route \"{}\": auto, direct, staged, split, or relay:2 over device 2", word));
 }
 
 std::uint64_t size_of(const std::string& word) {
@@ -84,7 +92,11 @@ std::uint64_t page_size_of(const Given& given, std::uint64_t bytes) {
 Asked understand_asked(const Given& given) {
     Asked asked;
     asked.bytes = size_of(given.one("SIZE").value_or(""));
-    asked.policy = policy_of(given.one("--route").value_or("auto"));
+    auto const route = given.one("--route").value_or("auto");
+    asked.policy = policy_of(route);
+    if (asked.policy == RoutePolicy::relay) {
+        asked.over = route.substr(route.find(':') + 1);
+    }
     asked.page_bytes = page_size_of(given, asked.bytes);
     auto const trust = given.one("--trust").value_or("proven");
     if (trust != "proven" && trust != "claimed") {
@@ -104,6 +116,13 @@ void understand_places(Asked& asked, const Given& given, const Target& target) {
     }
     if (asked.from.is_host() && asked.to.is_host()) {
         throw UsageError("SRC and DST are both the host's: no device takes part");
+    }
+    if (asked.over) {
+        auto const middle = place_of(target, "--route relay", *asked.over);
+        if (!middle.is_device() || middle == asked.from || middle == asked.to) {
+            throw UsageError(fmt::format("--route relay:{}: a third device relays", *asked.over));
+        }
+        asked.relay = middle.index;
     }
     for (auto const place : {asked.from, asked.to}) {
         if (!place.is_device()) {
@@ -128,12 +147,16 @@ std::vector<int> devices_of(const Asked& asked) {
     return devices;
 }
 
-/// Both directions of the pair, in the driver's numbers.
+/// Both directions of the pair, and of what joins its devices with the one that relays, in the driver's numbers.
 Verdicts prove_pair(Context& context, const Target& target, const Machine& machine, const Asked& asked) {
     auto const from = target.numbering.ordinal(asked.from.index);
     auto const to = target.numbering.ordinal(asked.to.index);
     prove::ProveOptions options;
     options.pairs = {{from, to}, {to, from}};
+    if (asked.relay) {
+        auto const over = target.numbering.ordinal(*asked.relay);
+        options.pairs.insert(options.pairs.end(), {{from, over}, {over, from}, {over, to}, {to, over}});
+    }
     options.seed = target.seed;
     options.simulated = target.simulated.has_value();
     options.begin = [&](const prove::ProbeStep& step) { context.out.progress("proving " + prove::describe(step)); };
@@ -235,12 +258,11 @@ Choice choice_of(const Target& target, const Asked& asked, const Verdicts* prove
                           {target.whole, proven != nullptr ? *proven : Verdicts{}, asked.trust_claimed});
         return mover.choose_pages(asked.from, asked.to, asked.bytes, asked.page_bytes);
     }
-    PlanOptions options;
-    options.policy = asked.policy;
-    options.verdicts = proven;
+    PlannerOptions options;
     options.trust_claimed = asked.trust_claimed;
     try {
-        return choose(target.whole, asked.from, asked.to, asked.bytes, options);
+        Planner const planner(target.whole, proven != nullptr ? *proven : Verdicts{}, {}, options);
+        return planner.explain(asked.from, asked.to, asked.bytes, asked.policy, asked.relay);
     } catch (const std::invalid_argument& error) {
         throw UsageError(error.what());
     }
@@ -329,7 +351,7 @@ Command copy_command() {
             {{"SRC", "where the bytes are: 0, gpu0, host, host:1"},
              {"DST", "where they go"},
              {"SIZE", "bytes, or KiB MiB GiB, or kB MB GB"}},
-            {{"--route", "auto|direct|staged", "the way to take"},
+            {{"--route", "auto|direct|staged|split|relay:N", "the way to take"},
              {"--trust", "claimed", "skips the proof and believes the driver"},
              {"--page-size", "SIZE", "moves scattered pages of this size instead of one piece"},
              {"--repeat", "N", "moves N times and reports the median"}},

@@ -29,8 +29,8 @@ TEST(CliCopy, TellsProofPlanAndResult) {
     EXPECT_THAT(ran.out, testing::StartsWith("Simulated machine h200-pair"));
     for (auto const* text :
          {"gpu0  0000:00:06.0", "0 writes 1: push ok", "1 reads 0: pull ok", "store ok", "load ok",
-          "0>1 through the host: ok", "1>0 through the host: ok", "direct, pushed by gpu0",
-          "not staged through host:0", "verified, every byte checked by gpu1", "achieved", "predicted"}) {
+          "0>1 through the host: ok", "1>0 through the host: ok", "direct, pushed by gpu0", "not staged through host:0",
+          "verified, every byte checked by gpu1", "achieved", "predicted"}) {
         EXPECT_THAT(ran.out, HasSubstr(text));
     }
 }
@@ -70,6 +70,19 @@ TEST(CliCopy, PagesAreMovedByOneKernelAndChecked) {
 TEST(CliCopy, RatesOfTheRealPair) {
     EXPECT_NEAR(document("--machine h200-pair copy 0 1 256MiB --route direct", 0)["gbs"], 396, 0.03 * 396);
     EXPECT_NEAR(document("--machine h200-pair copy 0 1 256MiB --route staged", 0)["gbs"], 52, 0.06 * 52);
+}
+
+TEST(CliCopy, RelaysAndSplitsOnDemand) {
+    auto const relayed = document("--machine v100-partial-mesh copy 0 3 64MiB --route relay:1", 0);
+    EXPECT_EQ(relayed["plan"]["routes"][0]["legs"][0]["to"], "gpu1");
+    EXPECT_EQ(relayed["verified"], true);
+    EXPECT_GT(relayed["gbs"].get<double>(), 40);
+    auto const split = document("--machine h200-pair copy 0 1 64MiB --route split", 0);
+    EXPECT_EQ(split["plan"]["routes"].size(), 2U);
+    EXPECT_EQ(split["verified"], true);
+    for (auto const* route : {"relay:0", "relay:9", "relay:", "around"}) {
+        EXPECT_EQ(typed(std::string("--machine v100-partial-mesh copy 0 3 1MiB --route ") + route).status, 64) << route;
+    }
 }
 
 TEST(CliCopy, TwoRunsPrintTheSameBytes) {
