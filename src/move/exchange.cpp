@@ -19,6 +19,9 @@ struct Exchange::State {
     std::vector<PlannedCopy> plan{};
     double predicted_s = 0;
     mutable std::optional<double> achieved_s{};
+
+    static std::unique_ptr<State> submitted(Mover::State& mover, std::span<const ExchangeCopy> copies,
+                                            StreamView stream);
 };
 
 namespace {
@@ -109,7 +112,11 @@ double Exchange::wait() const {
 }
 
 Exchange Mover::exchange(std::span<const ExchangeCopy> copies, StreamView stream) {
-    auto& mover = *state_;
+    return state_->told([&] { return Exchange(Exchange::State::submitted(*state_, copies, stream)); });
+}
+
+std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover, std::span<const ExchangeCopy> copies,
+                                                            StreamView stream) {
     auto& driver = mover.driver;
     if (driver.capturing(stream)) {
         throw Error({code::capture_unsupported, "exchange", -1, -1,
@@ -160,7 +167,7 @@ Exchange Mover::exchange(std::span<const ExchangeCopy> copies, StreamView stream
             }
         }
     }
-    auto const where = streams_for(plan, order, State::most_exchange_streams);
+    auto const where = streams_for(plan, order, Mover::State::most_exchange_streams);
     std::map<std::pair<int, std::size_t>, bool> begun;
     driver.record(state->start.view(), stream);
     for (auto const i : order) {
@@ -185,7 +192,7 @@ Exchange Mover::exchange(std::span<const ExchangeCopy> copies, StreamView stream
         driver.wait(stream, mover.exchange_event(at.first, *last).view());
     }
     driver.record(state->end.view(), stream);
-    return Exchange(std::move(state));
+    return state;
 }
 
 }  // namespace peerlane

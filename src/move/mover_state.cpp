@@ -65,18 +65,6 @@ void Mover::State::remember(const Leg& leg) noexcept {
     latest_[static_cast<std::size_t>(leg.issuer.index)].store(packed(leg), std::memory_order_relaxed);
 }
 
-template <class Call>
-void Mover::State::told(Call&& call) {
-    try {
-        call();
-    } catch (const Error& error) {
-        if (error.info().sticky) {
-            throw_device_error(error);
-        }
-        throw;
-    }
-}
-
 bool Mover::State::behind_other_work(StreamView stream) const {
     return latest_call.stream == stream && driver.now() - latest_call.end_s < close_s;
 }

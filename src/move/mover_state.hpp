@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include <peerlane/error.hpp>
 #include <peerlane/mover.hpp>
 
 #include "move/buffers.hpp"
@@ -30,6 +31,10 @@ struct Mover::State {
     /// Under the lock, with staging of its own where the stream is being captured.
     template <class Call>
     void with_lists(StreamView stream, Call&& call) {
+        told([&] { submit_lists(stream, call); });
+    }
+    template <class Call>
+    void submit_lists(StreamView stream, Call& call) {
         std::lock_guard const lock(mutex);
         if (!driver.capturing(stream)) {
             call(lists);
@@ -46,6 +51,20 @@ struct Mover::State {
         }
         lists.use(resources);
         keep(own, stream);
+    }
+    /// A sticky error with what this mover did last.
+    [[noreturn]] void throw_device_error(const Error& error) const;
+    /// Runs a call whose sticky errors are told so.
+    template <class Call>
+    auto told(Call&& call) const {
+        try {
+            return call();
+        } catch (const Error& error) {
+            if (error.info().sticky) {
+                throw_device_error(error);
+            }
+            throw;
+        }
     }
     static constexpr std::size_t most_exchange_streams = 8;  ///< of a device
     /// Kept for later exchanges. The lock is held.
@@ -85,11 +104,6 @@ struct Mover::State {
     void record(std::vector<Route> routes, Location to, Location from, std::uint64_t bytes, StreamView stream);
     [[nodiscard]] Place staging_near(int device) const;
     [[noreturn]] void throw_failure(const move::Failure& failure);
-    /// A sticky error with what this mover did last.
-    [[noreturn]] void throw_device_error(const Error& error) const;
-    template <class Call>
-    void told(Call&& call);
-
     struct Split {
         move::Adaptation* adaptation = nullptr;
         StreamView stream{};

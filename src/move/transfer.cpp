@@ -249,6 +249,10 @@ TransferProgress::State Transfer::State::step(double seconds) {
     return state_;
 }
 
+TransferProgress::State Transfer::State::told_step(double seconds) {
+    return mover_.told([&] { return step(seconds); });
+}
+
 TransferProgress Transfer::State::progress() const {
     std::lock_guard const lock(mutex_);
     TransferProgress progress;
@@ -270,12 +274,12 @@ Transfer& Transfer::operator=(Transfer&&) noexcept = default;
 Transfer::~Transfer() = default;
 
 TransferProgress::State Transfer::step(double seconds) {
-    return state_->step(seconds);
+    return state_->told_step(seconds);
 }
 
 TransferProgress::State Transfer::wait() {
     for (;;) {
-        auto const state = state_->step(1.0);
+        auto const state = state_->told_step(1.0);
         if (state != TransferProgress::State::running) {
             return state;
         }

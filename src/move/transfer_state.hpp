@@ -19,6 +19,8 @@ struct Transfer::State {
     ~State();
 
     TransferProgress::State step(double seconds);
+    /// A device error with what the mover did last.
+    TransferProgress::State told_step(double seconds);
     [[nodiscard]] TransferProgress progress() const;
     std::atomic<bool> cancel_asked = false;
 

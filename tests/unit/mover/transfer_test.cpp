@@ -146,6 +146,19 @@ TEST(Transfer, BeginsBehindTheStreamItIsGiven) {
     EXPECT_EQ(target.look({9, 0}), CheckOutcome{});
 }
 
+TEST(Transfer, TellsADeviceErrorAsThat) {
+    Rig rig("h200-pair", {"push:0:1=error700"});
+    Bytes source(*rig.driver, gpu(0), 64_MiB), target(*rig.driver, gpu(1), 64_MiB);
+    auto transfer = rig.mover->transfer(target.pointer(), source.pointer(), 64_MiB);
+    try {
+        static_cast<void>(transfer.wait());
+        FAIL() << "the devices are gone";
+    } catch (const Error& error) {
+        EXPECT_TRUE(error.info().sticky);
+        EXPECT_NE(std::string(error.what()).find("Likely cause"), std::string::npos) << error.what();
+    }
+}
+
 TEST(Transfer, RefusesWhatItCannotDo) {
     Rig rig("h200-pair");
     Bytes source(*rig.driver, host(), 1_MiB, MemoryKind::pageable), target(*rig.driver, gpu(1), 1_MiB);
