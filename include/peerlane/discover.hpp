@@ -63,6 +63,11 @@ std::vector<LoadedLink> read_links(const DiscoverRoots& roots = {});
 std::vector<DeviceActivity> read_activity(const std::shared_ptr<const NvmlApi>& nvml, double seconds_after,
                                           NvmlBounds bounds = {});
 
+/// Counters, temperature and clocks of each device that the library lists; read only.
+std::vector<DeviceCounters> read_counters(const std::shared_ptr<const NvmlApi>& nvml, NvmlBounds bounds = {});
+/// Lines of the kernel's log that concern devices, as `discover` keeps them; empty when this user may not read it.
+std::optional<std::vector<std::string>> read_kernel_log(const DiscoverRoots& roots = {});
+
 /// The second half of `discover`: facts in, machine out. Pure.
 Machine machine_from(const HostFacts& host, const NvmlFacts& nvml);
 

@@ -58,6 +58,16 @@ struct NvmlDevice {
     friend bool operator==(const NvmlDevice&, const NvmlDevice&) = default;
 };
 
+/// Counters of one device since the driver was loaded, and what it is like now; empty where the management library does
+/// not tell.
+struct DeviceCounters {
+    std::string bus;
+    std::optional<std::uint64_t> nvlink_replays, nvlink_recoveries, nvlink_crc_errors;  ///< sums over its links
+    std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;
+    std::optional<int> celsius, sm_mhz, memory_mhz;
+    friend bool operator==(const DeviceCounters&, const DeviceCounters&) = default;
+};
+
 struct NvmlPair {
     std::string accessor, owner;  ///< bus addresses
     Claims claims;
@@ -74,9 +84,10 @@ struct NvmlFacts {
     std::string driver_version, library_version;
     std::optional<int> cuda_version;  ///< of the driver, 13000 = 13.0
     std::vector<NvmlDevice> devices;
-    std::vector<NvmlPair> pairs;   ///< every ordered pair of different devices
-    std::vector<NvmlCall> slow;    ///< calls that took longer than a second
-    std::optional<NvmlCall> hung;  ///< the call that did not return, and how long it was waited for
+    std::vector<NvmlPair> pairs;           ///< every ordered pair of different devices
+    std::vector<DeviceCounters> counters;  ///< only of a look at counters alone
+    std::vector<NvmlCall> slow;            ///< calls that took longer than a second
+    std::optional<NvmlCall> hung;          ///< the call that did not return, and how long it was waited for
     [[nodiscard]] const NvmlDevice* device(const std::string& bus) const;
     [[nodiscard]] const NvmlPair* pair(const std::string& accessor, const std::string& owner) const;
     friend bool operator==(const NvmlFacts&, const NvmlFacts&) = default;

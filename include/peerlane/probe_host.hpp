@@ -31,6 +31,7 @@ struct ProbeStep {
     std::uint64_t seed = 0;
     std::vector<std::pair<int, int>> pairs{};  ///< of a group: accessor, owner
     std::string name{};                        ///< of a group: "all out of 0"
+    double seconds = 0;                        ///< of a group: how long to keep moving, looking now and then; 0: once
     friend bool operator==(const ProbeStep&, const ProbeStep&) = default;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <peerlane/host_facts.hpp>
+#include <peerlane/nvml_facts.hpp>
 
 namespace peerlane {
 
@@ -109,6 +110,7 @@ struct FormerRun {
 
 struct RunFacts {
     std::vector<PciErrors> errors_before, errors_after;
+    std::vector<DeviceCounters> counters_before, counters_after;
     std::vector<LoadedLink> loaded;
     std::vector<DeviceActivity> activity;  ///< in the order of reading
     std::optional<OpenStep> open_step;

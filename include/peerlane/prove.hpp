@@ -45,6 +45,11 @@ std::vector<ProbeStep> proof_steps(const Machine& machine, const ProveOptions& o
 std::vector<ProbeStep> first_proof_steps(const Machine& machine, std::span<const DirectedPair> pairs,
                                          std::span<const std::uint64_t> sizes, std::uint64_t seed);
 
+/// Steps that keep every pair that is right under load for `seconds` in all, pushed and pulled in turn, each for at
+/// most `at_once_s`; between them the kernels' ways of one device after the other are proven again. Empty where fewer
+/// than two pairs are right.
+std::vector<ProbeStep> soak_steps(const Verdicts& verdicts, double seconds, double at_once_s, std::uint64_t seed);
+
 /// Bytes that each pair of a group moves.
 inline constexpr std::uint64_t group_bytes = 16 * MiB;
 /// Pairs together, of those whose pushes (pulls) are right: all out of one device, all into one, disjoint pairs, all at

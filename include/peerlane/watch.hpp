@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <peerlane/facts.hpp>
 #include <peerlane/machine.hpp>
@@ -22,6 +23,10 @@ struct WatchedRun {
 /// UUID. The same input gives the same text.
 std::string prometheus_text(const WatchedRun& run, const Machine& machine, const Verdicts& verdicts,
                             const Facts& facts);
+
+/// What counters did between the two looks of a run, a line for each device and one for PCI Express; temperature and
+/// clocks as they were. Counters that nobody told are left out.
+std::vector<std::string> counter_lines(const Machine& machine, const RunFacts& run);
 
 /// Whose conventions of exit status a command keeps. nagios: 0 fine, 1 warning, 2 critical, 3 unknown. npd
 /// (node-problem-detector): 0 fine, 1 a problem, 2 unknown.

@@ -115,6 +115,7 @@ Command doctor_command() {
          {"--record", "FILE", "writes machine, facts and verdicts, each step before it runs; --machine FILE replays"},
          {"--fresh", "", "proves again what an earlier run has proven"},
          {"--cache", "FILE", "where verdicts are kept; without it only those of real devices are"},
+         {"--soak", "30m", "then loads all pairs for that long, with proofs and counters"},
          {"--passive", "", "moves nothing: claims, links, counters, findings"},
          {"--expect", "FILE", "compares with a saved or recorded document of a machine as it should be"},
          {"--tolerance", "PERCENT", "how much slower is no difference from it; 10 if nothing is said"},

@@ -16,6 +16,7 @@
 #include <peerlane/verdicts.hpp>
 
 #include "cli/command.hpp"
+#include "cli/doctor_soak.hpp"
 #include "cli/target.hpp"
 
 namespace peerlane::cli {
@@ -33,6 +34,7 @@ struct DoctorAsked {
     bool oneline = false;
     std::string prometheus{};  ///< file of metrics; empty: none
     std::string expect{};      ///< document of a machine as it should be; empty: none
+    double soak_s = 0;         ///< load after the proof; 0: none
     double tolerance = 0.1;    ///< of rates against it
 };
 
@@ -57,6 +59,7 @@ struct Examination {
     std::vector<std::string> notices{};          ///< about our own files
     std::vector<std::string> root_would_show{};  ///< what could not be read without being root
     CacheKey key{};
+    Soak soak{};
     Facts facts{};                         ///< as they were at the end
     std::string expected{};                ///< the file of a machine as it should be; empty: none
     std::vector<Difference> unexpected{};  ///< what differs from it

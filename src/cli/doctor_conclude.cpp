@@ -135,6 +135,17 @@ std::string doctor_json(const Examination& found) {
                                                     quoted(one.text));
                              }));
     }
+    if (found.soak.asked_s > 0) {
+        auto const gbs = [](std::optional<double> rate) { return rate ? fmt::format("{}", *rate) : "null"; };
+        members.emplace_back(
+            "soak",
+            fmt::format("{{\"asked_s\": {}, \"loaded_s\": {}, \"loads\": {}, \"proofs\": {}, \"bytes\": {:.0f}, "
+                        "\"first_gbs\": {}, \"least_gbs\": {}, \"failure\": {}, \"counters\": {}}}",
+                        found.soak.asked_s, found.soak.loaded_s, found.soak.loads, found.soak.proofs, found.soak.bytes,
+                        gbs(found.soak.first_gbs), gbs(found.soak.least_gbs),
+                        found.soak.failure.empty() ? "null" : quoted(found.soak.failure),
+                        list(found.soak.counters, plain)));
+    }
     auto const report = report_of(found);
     auto node = fmt::format("{{\"devices\": {}", found.machine.devices.size());
     for (auto const& [name, value] : report.traits) {

@@ -130,6 +130,9 @@ Examination find_out(Context& context, const DoctorAsked& asked,
     if (for_strangers(context.globals)) {
         facts = scrub(std::move(facts));
     }
+    if (!target.simulated && (asked.passive || asked.soak_s > 0 || !asked.prometheus.empty())) {
+        facts.run.counters_before = read_counters(system_nvml());
+    }
     if (!target.driver) {
         auto found = without_devices(target, facts);
         found.version = version();

@@ -75,6 +75,16 @@ DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
     asked.record = file_of(given, "--record");
     asked.cache = file_of(given, "--cache");
     asked.passive = given.has("--passive");
+    if (auto const word = given.one("--soak")) {
+        asked.soak_s = soak_time(*word);
+        constexpr double most_simulated_s = 10;  // of its own time, which is computed
+        if (globals.simulated() && asked.soak_s > most_simulated_s) {
+            throw UsageError(fmt::format("--soak {}: of a simulated machine {} s at most", *word, most_simulated_s));
+        }
+        if (asked.quick) {
+            throw UsageError("--quick and --soak are two wishes");
+        }
+    }
     asked.oneline = given.has("--oneline");
     asked.prometheus = file_of(given, "--prometheus");
     asked.expect = file_of(given, "--expect");
@@ -97,9 +107,9 @@ DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
         throw UsageError("--record and --save name the same file");
     }
     if (asked.passive && (asked.quick || asked.fresh || !asked.pairs.empty() || !asked.required.empty() ||
-                          !asked.record.empty() || !asked.expect.empty())) {
+                          !asked.record.empty() || !asked.expect.empty() || asked.soak_s > 0)) {
         throw UsageError(
-            "--passive moves nothing: --quick, --fresh, --pair, --require, --record and --expect mean "
+            "--passive moves nothing: --quick, --fresh, --pair, --require, --record, --expect and --soak mean "
             "nothing beside it");
     }
     if (asked.oneline && globals.format != Format::table) {

@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <peerlane/discover.hpp>
 #include <peerlane/error.hpp>
 #include <peerlane/prove.hpp>
 #include <peerlane/units.hpp>
+#include <peerlane/watch.hpp>
 
 #include "cli/doctor.hpp"
 #include "cli/doctor_causes.hpp"
@@ -56,6 +58,20 @@ std::vector<std::pair<int, int>> pairs_of(const Target& target, const DoctorAske
     return pairs;
 }
 
+/// Errors of devices that the driver logged between the two looks.
+std::string new_errors_text(const std::optional<std::vector<std::string>>& before,
+                            const std::optional<std::vector<std::string>>& after) {
+    if (!before || !after) {
+        return "kernel log: not readable";
+    }
+    auto const is_new = [&](const std::string& line) {
+        return line.find("Xid") != std::string::npos &&
+               std::find(before->begin(), before->end(), line) == before->end();
+    };
+    auto const count = std::count_if(after->begin(), after->end(), is_new);
+    return count == 0 ? "kernel log: no new Xid line" : fmt::format("kernel log: {} new Xid lines", count);
+}
+
 class Run {
   public:
     Run(Context& context, Target& target, const DoctorAsked& asked, const Facts& facts, const std::string& version)
@@ -84,7 +100,7 @@ class Run {
         memory_.begin(facts_);
         auto const started = prove::Clock::now();
         try {
-            if (!earlier.empty() || asked_.fresh || asked_.quick || !kept_verdicts_hold()) {
+            if (!earlier.empty() || asked_.fresh || asked_.quick || asked_.soak_s > 0 || !kept_verdicts_hold()) {
                 prove_all();
             }
         } catch (const Error& error) {
@@ -172,9 +188,10 @@ class Run {
     std::vector<ProbeOutcome> run(const std::vector<ProbeStep>& steps) {
         auto watch = guard();
         std::size_t begun = 0;
-        auto const prober = prober_of(target_, context_.globals,
-                                      {[&](const ProbeStep& step) { return watch.veto(to_people(step)); },
-                                       [] { return StopSignals::caught() != 0; }});
+        auto const prober = prober_of(
+            target_, context_.globals,
+            {[&](const ProbeStep& step) { return soak_over_.empty() ? watch.veto(to_people(step)) : soak_over_; },
+             [] { return StopSignals::caught() != 0; }});
         auto outcomes = prober->run(
             steps, seconds_per_step,
             [&](const ProbeStep& step) {
@@ -186,6 +203,9 @@ class Run {
                 ProbeOutcome const people{to_people(outcome.step), outcome.result};
                 watch.saw(people);
                 memory_.end(people);
+                if (soaking_ && take(done_.soak, people)) {
+                    soak_over_ = "the soak ended with what failed";
+                }
             });
         context_.out.progress("");
         any_busy_ = any_busy_ || !watch.busy().empty();
@@ -226,11 +246,32 @@ class Run {
     void announce(std::size_t steps) const {
         auto const devices = target_.machine.devices.size();
         auto const all = steps + (asked_.quick || devices < 2 ? 0 : 4 * devices + 4);
+        auto const load = asked_.soak_s > 0 ? fmt::format(", then {} of load", seconds_text(asked_.soak_s)) : "";
         complain(
             fmt::format("{} directed pair{}, at most {} steps of at most {} each: done within {} even if every one "
-                        "of them hangs",
+                        "of them hangs{}",
                         done_.pairs.size(), done_.pairs.size() == 1 ? "" : "s", all, seconds_text(seconds_per_step),
-                        seconds_text(static_cast<double>(all) * seconds_per_step)));
+                        seconds_text(static_cast<double>(all) * seconds_per_step), load));
+    }
+
+    /// Load, with counters before and after. What its outcomes add to the verdicts.
+    std::vector<ProbeOutcome> soak(const Verdicts& verdicts) {
+        constexpr double longest_piece_s = 4;  // well within the bound of a step
+        done_.soak.asked_s = asked_.soak_s;
+        auto const steps =
+            prove::soak_steps(verdicts, asked_.soak_s, std::min(longest_piece_s, asked_.soak_s / 4), target_.seed);
+        auto const log_before = facts_.process.kernel_log;
+        soaking_ = true;
+        auto const outcomes = run(steps);
+        soaking_ = false;
+        if (!target_.simulated) {
+            facts_.run.counters_after = read_counters(system_nvml());
+            facts_.run.errors_after = read_pci_errors();
+            facts_.process.kernel_log = read_kernel_log();
+            done_.soak.counters = counter_lines(target_.machine, facts_.run);
+            done_.soak.counters.push_back(new_errors_text(log_before, facts_.process.kernel_log));
+        }
+        return worth_keeping(outcomes);
     }
 
     void prove_all() {
@@ -245,6 +286,11 @@ class Run {
         if (!asked_.quick && StopSignals::caught() == 0) {
             auto const together = run(prove::group_steps(verdicts, target_.seed));
             outcomes.insert(outcomes.end(), together.begin(), together.end());
+            verdicts = assembled();
+        }
+        if (asked_.soak_s > 0 && StopSignals::caught() == 0) {
+            auto const kept = soak(verdicts);
+            outcomes.insert(outcomes.end(), kept.begin(), kept.end());
             verdicts = assembled();
         }
         done_.verdicts = target_.numbering.to_people(std::move(verdicts));
@@ -264,6 +310,8 @@ class Run {
     Examination done_;
     RunStory story_;
     bool any_busy_ = false;
+    bool soaking_ = false;
+    std::string soak_over_{};  ///< why no more load is put on
 };
 
 }  // namespace

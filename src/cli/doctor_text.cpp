@@ -171,6 +171,15 @@ void causes(Page& page, const Examination& found) {
     }
 }
 
+void soaked(Page& page, const Examination& found) {
+    if (found.soak.asked_s > 0) {
+        page.heading("Soak");
+        for (auto const& line : soak_lines(found.soak)) {
+            page.item(line);
+        }
+    }
+}
+
 void against(Page& page, const Examination& found) {
     if (found.expected.empty()) {
         return;
@@ -241,7 +250,11 @@ std::string not_tested_text(const Examination& found) {
     if (found.passive) {
         return "everything that moves bytes";
     }
-    std::vector<std::string> parts{"sustained load", "heat", "several processes at once"};
+    std::vector<std::string> parts;
+    if (found.soak.asked_s == 0) {
+        parts = {"sustained load", "heat"};
+    }
+    parts.emplace_back("several processes at once");
     std::set<std::string> left_out;
     for (auto const check : all_checks) {
         auto const& pairs = found.verdicts.pairs;
@@ -299,6 +312,7 @@ std::string doctor_text(const Examination& found, Format format, bool color) {
         rates_of_paths(page, found);
     }
     bad_pairs(page, found);
+    soaked(page, found);
     against(page, found);
     causes(page, found);
     next_steps(page, found);

@@ -197,6 +197,18 @@ void fields(V& v, T& x, const PciErrors*) {
     v("fatal", x.fatal);
 }
 template <class V, class T>
+void fields(V& v, T& x, const DeviceCounters*) {
+    v("bus", x.bus);
+    v("nvlink_replays", x.nvlink_replays);
+    v("nvlink_recoveries", x.nvlink_recoveries);
+    v("nvlink_crc_errors", x.nvlink_crc_errors);
+    v("ecc_corrected", x.ecc_corrected);
+    v("ecc_uncorrected", x.ecc_uncorrected);
+    v("celsius", x.celsius);
+    v("sm_mhz", x.sm_mhz);
+    v("memory_mhz", x.memory_mhz);
+}
+template <class V, class T>
 void fields(V& v, T& x, const LoadedLink*) {
     v("bus", x.bus);
     v("rate", x.rate);
@@ -236,6 +248,8 @@ void fields(V& v, T& x, const RunFacts*) {
     v("errors_after", x.errors_after);
     v("loaded", x.loaded);
     v("activity", x.activity);
+    v("counters_before", x.counters_before);
+    v("counters_after", x.counters_after);
     v("open_step", x.open_step);
     v("key", x.key);
     v("former_runs", x.former_runs);

@@ -49,6 +49,10 @@ std::vector<DeviceActivity> read_activity(const std::shared_ptr<const NvmlApi>& 
     return activity;
 }
 
+std::vector<DeviceCounters> read_counters(const std::shared_ptr<const NvmlApi>& nvml, NvmlBounds bounds) {
+    return read_nvml(nvml, bounds, NvmlQuestions::counters).counters;
+}
+
 Discovery discover() {
     return discover(DiscoverRoots{}, system_nvml());
 }

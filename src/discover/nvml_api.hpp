@@ -16,6 +16,11 @@ inline constexpr int success = 0, invalid_argument = 2, not_supported = 3, no_pe
                      library_not_found = 12, function_not_found = 13;
 }  // namespace nvml_code
 
+/// Kinds of a link's errors, by the library's numbers.
+namespace nvml_link_error {
+inline constexpr int replay = 0, recovery = 1, crc_of_flits = 2, crc_of_data = 3;
+}  // namespace nvml_link_error
+
 /// Indices and words of the library's answer to "may this pair ...".
 enum class NvmlP2p : int { read = 0, write = 1, nvlink = 2, atomics = 3, pcie = 4 };
 
@@ -38,6 +43,9 @@ struct NvmlApi {
     Call<int, int&> display_attached, display_active;  ///< 1: yes
     Call<int, std::uint64_t&> window_used_bytes;
     Call<int, int&> busy_percent, milliwatts;
+    Call<int, int&> celsius, sm_mhz, memory_mhz;
+    Call<int, std::uint64_t&> ecc_corrected, ecc_uncorrected;  ///< since the driver was loaded
+    Call<int, int, int, std::uint64_t&> link_errors;           ///< device, link, kind
     Call<int, std::vector<int>&> graphics_processes, compute_processes;
     Call<int, int, int&> link_state;        ///< device, link; 1 active
     Call<int, int, int&> link_version;      ///< the library's number, 6 = NVLink 4.0

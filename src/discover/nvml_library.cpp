@@ -251,6 +251,39 @@ void add_pair_queries(NvmlApi& api, const Shared& library) {
     };
 }
 
+/// The library's words for what is asked: temperature of the device itself, clocks, errors since it was loaded.
+void add_counter_queries(NvmlApi& api, const Shared& library) {
+    auto const number = [library](const char* name, unsigned which) {
+        return [library, name, which](int device, int& value) {
+            unsigned answer = 0;
+            auto const code = library->call_on(device, name, which, &answer);
+            value = static_cast<int>(answer);
+            return code;
+        };
+    };
+    api.celsius = number("nvmlDeviceGetTemperature", 0);
+    api.sm_mhz = number("nvmlDeviceGetClockInfo", 1);
+    api.memory_mhz = number("nvmlDeviceGetClockInfo", 2);
+    auto const ecc = [library](unsigned kind) {
+        return [library, kind](int device, std::uint64_t& count) {
+            unsigned long long answer = 0;
+            constexpr unsigned since_loaded = 0;
+            auto const code = library->call_on(device, "nvmlDeviceGetTotalEccErrors", kind, since_loaded, &answer);
+            count = answer;
+            return code;
+        };
+    };
+    api.ecc_corrected = ecc(0);
+    api.ecc_uncorrected = ecc(1);
+    api.link_errors = [library](int device, int link, int kind, std::uint64_t& count) {
+        unsigned long long answer = 0;
+        auto const code = library->call_on(device, "nvmlDeviceGetNvLinkErrorCounter", static_cast<unsigned>(link),
+                                           static_cast<unsigned>(kind), &answer);
+        count = answer;
+        return code;
+    };
+}
+
 void add_device_queries(NvmlApi& api, const Shared& library) {
     api.bus = [library](int device, std::string& bus) {
         PciInfo info{};
@@ -343,6 +376,7 @@ std::shared_ptr<const NvmlApi> system_nvml() {
     };
     add_device_queries(*api, library);
     add_link_queries(*api, library);
+    add_counter_queries(*api, library);
     add_pair_queries(*api, library);
     return api;
 }

@@ -257,6 +257,11 @@ ProcessFacts read_process(const DiscoverRoots& roots, const NvmlFacts& nvml, std
     return process;
 }
 
+std::optional<std::vector<std::string>> read_kernel_log(const DiscoverRoots& roots) {
+    std::string why;
+    return kernel_log(roots.dev + "/kmsg", why);
+}
+
 void note_unread(Discovery& discovery) {
     auto& unread = discovery.unread;
     auto const& host = discovery.host;

@@ -119,7 +119,7 @@ class Questions {
             ask_device(index);
             publish();
         }
-        if (what_ == NvmlQuestions::activity) {
+        if (what_ != NvmlQuestions::everything) {
             return;
         }
         for (auto const& a : std::vector(facts_.devices)) {
@@ -152,6 +152,10 @@ class Questions {
             return;  // nothing of it could be joined with anything else
         }
         device.bus = *address;
+        if (what_ == NvmlQuestions::counters) {
+            ask_counters(device);
+            return;
+        }
         ask_activity(device);
         if (what_ == NvmlQuestions::activity) {
             facts_.devices.push_back(std::move(device));
@@ -199,6 +203,37 @@ class Questions {
         }
         ask_users(device, "graphics", "nvmlDeviceGetGraphicsRunningProcesses", api_->graphics_processes);
         ask_users(device, "compute", "nvmlDeviceGetComputeRunningProcesses", api_->compute_processes);
+    }
+
+    void ask_counters(const NvmlDevice& device) {
+        auto const index = device.index;
+        DeviceCounters all;
+        all.bus = device.bus;
+        all.ecc_corrected = value<std::uint64_t>("nvmlDeviceGetTotalEccErrors", index, api_->ecc_corrected, index);
+        all.ecc_uncorrected = value<std::uint64_t>("nvmlDeviceGetTotalEccErrors", index, api_->ecc_uncorrected, index);
+        all.celsius = value<int>("nvmlDeviceGetTemperature", index, api_->celsius, index);
+        all.sm_mhz = positive("nvmlDeviceGetClockInfo", index, api_->sm_mhz);
+        all.memory_mhz = positive("nvmlDeviceGetClockInfo", index, api_->memory_mhz);
+        auto const add = [&](std::optional<std::uint64_t>& sum, int link, int kind) {
+            std::uint64_t count = 0;
+            if (ask("nvmlDeviceGetNvLinkErrorCounter", index, api_->link_errors, index, link, kind, count) ==
+                nvml_code::success) {
+                sum = sum.value_or(0) + count;
+            }
+        };
+        for (int link = 0; link < nvml_most_links; ++link) {
+            int active = 0;
+            auto const code = ask("nvmlDeviceGetNvLinkState", index, api_->link_state, index, link, active);
+            if (code == nvml_code::success) {
+                add(all.nvlink_replays, link, nvml_link_error::replay);
+                add(all.nvlink_recoveries, link, nvml_link_error::recovery);
+                add(all.nvlink_crc_errors, link, nvml_link_error::crc_of_flits);
+                add(all.nvlink_crc_errors, link, nvml_link_error::crc_of_data);
+            } else if (code != nvml_code::not_supported || link == 0) {
+                break;
+            }
+        }
+        facts_.counters.push_back(std::move(all));
     }
 
     void ask_users(NvmlDevice& device, const char* kind, const char* name,

@@ -61,12 +61,17 @@ class Together {
                 return;
             }
             rate(rounds);
+            keep_moving(rounds);
         } catch (const TimeUp&) {
             leave();
             throw;
         } catch (const Error& error) {
             if (error.info().sticky) {
                 leave();
+            }
+            if (run_.step.seconds > 0) {
+                tell_when(error);
+                return;
             }
             throw;
         }
@@ -101,6 +106,37 @@ class Together {
         result.result = Result::ok;
         result.gbs = *std::min_element(result.rates.begin(), result.rates.end());
         result.seconds = static_cast<double>(bytes_) / *result.gbs / 1e9;
+    }
+
+    /// Over and over, as long as the step wants; the rate becomes the slowest that any pair had in any of it.
+    void keep_moving(std::uint32_t rounds) {
+        auto slowest_rates = run_.result.rates;
+        while (driver_.now() - began_ < run_.step.seconds) {
+            bench_.allow(run_.limits.seconds_per_size);
+            run_.result.rates.clear();
+            if (!moved_right(rounds)) {
+                run_.result.reason += fmt::format(", after {} of load", seconds_text(driver_.now() - began_));
+                return;
+            }
+            rate(rounds);
+            for (std::size_t i = 0; i < slowest_rates.size(); ++i) {
+                slowest_rates[i] = std::min(slowest_rates[i], run_.result.rates[i]);
+            }
+        }
+        if (run_.step.seconds > 0) {
+            run_.result.rates = slowest_rates;
+            run_.result.gbs = *std::min_element(slowest_rates.begin(), slowest_rates.end());
+        }
+    }
+
+    /// An error under load says when, too.
+    void tell_when(const Error& error) {
+        auto& result = run_.result;
+        result.rates.clear();
+        result.gbs.reset();
+        result.result = Result::error;
+        result.code = error.code();
+        result.reason = fmt::format("{}, after {} of load", error.what(), seconds_text(driver_.now() - began_));
     }
 
     [[nodiscard]] std::uint64_t room() const { return room_for(bytes_) / 512 * 512 + 512; }
@@ -257,6 +293,7 @@ class Together {
     Bench& bench_;
     Driver& driver_;
     std::uint64_t bytes_;
+    double began_ = driver_.now();
     std::vector<Mover> movers_{};
 };
 

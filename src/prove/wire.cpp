@@ -24,6 +24,9 @@ Json step_json(const ProbeStep& step) {
              {"seed", step.seed}};
     if (step.kind == ProbeStep::Kind::group) {
         out["group"] = step.name;
+        if (step.seconds > 0) {
+            out["keep_s"] = step.seconds;
+        }
         out["pairs"] = pairs_json(step.pairs);
     }
     return out;
@@ -53,6 +56,7 @@ ProbeStep step_of(const JsonField& node) {
     if (node.has("group")) {
         step.kind = ProbeStep::Kind::group;
         step.name = node["group"].text();
+        step.seconds = node.has("keep_s") ? node["keep_s"].number() : 0;
         step.pairs = read_pairs(node["pairs"]);
     }
     return step;

@@ -179,6 +179,7 @@ class Writer {
                 }
             }
         }
+        device_counters();
         links("nvlinks", "NVLinks that a device has.", [](const NvmlDevice& device) -> std::optional<double> {
             return device.links.empty() ? std::nullopt : std::optional(static_cast<double>(device.links.size()));
         });
@@ -194,6 +195,54 @@ class Writer {
               [](const NvmlDevice& device) -> std::optional<double> { return device.current.width; });
         links("pcie_lanes_max", "Lanes of a device's link to the host at best.",
               [](const NvmlDevice& device) -> std::optional<double> { return device.most.width; });
+    }
+
+    void device_counters() {
+        using Number = std::optional<std::uint64_t>;
+        auto const& run = facts_.run;
+        auto const& all = run.counters_after.empty() ? run.counters_before : run.counters_after;
+        auto const each = [&](const char* name, const char* type, const char* help, const char* label, auto values) {
+            metrics_.begin(name, type, help);
+            for (auto const& device : machine_.devices) {
+                auto const found = std::find_if(all.begin(), all.end(), [&](const DeviceCounters& one) {
+                    return device.bus && one.bus == *device.bus;
+                });
+                if (found == all.end()) {
+                    continue;
+                }
+                for (auto const& [word, value] : values(*found)) {
+                    if (value) {
+                        auto labels = device_labels(device.id);
+                        if (label != nullptr) {
+                            labels.emplace_back(label, word);
+                        }
+                        metrics_.sample(labels, static_cast<double>(*value));
+                    }
+                }
+            }
+        };
+        each("nvlink_errors_total", "counter", "Errors of a device's NVLinks since the driver was loaded.", "kind",
+             [](const DeviceCounters& one) {
+                 return std::vector<std::pair<const char*, Number>>{{"replay", one.nvlink_replays},
+                                                                    {"recovery", one.nvlink_recoveries},
+                                                                    {"crc", one.nvlink_crc_errors}};
+             });
+        each("ecc_errors_total", "counter", "Errors of a device's memory since the driver was loaded.", "kind",
+             [](const DeviceCounters& one) {
+                 return std::vector<std::pair<const char*, Number>>{{"corrected", one.ecc_corrected},
+                                                                    {"uncorrected", one.ecc_uncorrected}};
+             });
+        each("temperature_celsius", "gauge", "Of a device.", nullptr, [](const DeviceCounters& one) {
+            return std::vector<std::pair<const char*, std::optional<int>>>{{"", one.celsius}};
+        });
+        each("clock_hertz", "gauge", "Of a device's multiprocessors and memory.", "clock",
+             [](const DeviceCounters& one) {
+                 auto const hertz = [](std::optional<int> mhz) {
+                     return mhz ? std::optional(*mhz * 1e6) : std::nullopt;
+                 };
+                 return std::vector<std::pair<const char*, std::optional<double>>>{{"sm", hertz(one.sm_mhz)},
+                                                                                   {"memory", hertz(one.memory_mhz)}};
+             });
     }
 
     template <class Value>

@@ -96,6 +96,42 @@ TEST_F(Comparing, AMachineIsJudgedAgainstAGoldenOne) {
     EXPECT_EQ(typed("--machine h200-pair doctor --expect " + at("nowhere")).status, 66);
 }
 
+TEST_F(Watching, ASoakLoadsAllPairsAndSaysWhatItMoved) {
+    auto const done = typed("--machine h200-pair --format json doctor --soak 200ms");
+    EXPECT_EQ(done.status, 0) << done.err;
+    auto const soak = nlohmann::json::parse(done.out)["doctor"]["soak"];
+    EXPECT_NEAR(soak["loaded_s"].get<double>(), 0.2, 1e-6);
+    EXPECT_GT(soak["loads"], 3);
+    EXPECT_GT(soak["proofs"], 0);
+    EXPECT_GT(soak["bytes"], 1e10);
+    EXPECT_TRUE(soak["failure"].is_null());
+    auto const text = typed("--machine h200-pair doctor --soak 50ms").out;
+    EXPECT_THAT(text, HasSubstr("\nSoak\n"));
+    EXPECT_THAT(text, Not(HasSubstr("not tested: sustained load")));
+}
+
+TEST_F(Watching, ALinkThatGoesDownDuringTheSoakIsToldWithTimeAndPair) {
+    ASSERT_EQ(typed("--machine h100-8 -i 0,1,2 --fault link:0:1=down@300ms doctor").status, 0)
+        << "the proof is over then";
+    auto const done = typed("--machine h100-8 -i 0,1,2 --fault link:0:1=down@300ms --format json doctor --soak 2s");
+    EXPECT_EQ(done.status, 2);
+    auto const soak = nlohmann::json::parse(done.out)["doctor"]["soak"];
+    auto const failure = soak["failure"].get<std::string>();
+    EXPECT_THAT(failure, HasSubstr("error"));
+    EXPECT_THAT(failure, HasSubstr(" of load"));
+    EXPECT_TRUE(failure.find("0 to 1") != std::string::npos || failure.find("1 to 0") != std::string::npos ||
+                failure.find("0:1") != std::string::npos || failure.find("1:0") != std::string::npos)
+        << failure;
+    EXPECT_LT(soak["loaded_s"].get<double>(), 0.5) << "it ends with what failed";
+}
+
+TEST_F(Watching, ASoakThatMakesNoSenseIsUsage) {
+    for (auto const* const words :
+         {"--soak 0s", "--soak soon", "--soak 30m", "--soak 1s --quick", "--soak 1s --passive"}) {
+        EXPECT_EQ(typed(std::string("--machine h200-pair doctor ") + words).status, 64) << words;
+    }
+}
+
 TEST_F(Watching, PassiveMovesNothingAndReportsWhatTheSystemSays) {
     auto const done = typed("--machine h100-8 --fault fact:nvlink:3:5=down --format json doctor --passive");
     EXPECT_EQ(done.status, 1) << done.out;

@@ -140,6 +140,34 @@ TEST(DiscoverNvml, AllCallsTogetherAreBoundedToo) {
     EXPECT_EQ(facts.state, State::hung);
 }
 
+TEST(DiscoverNvml, CountersAreAskedByThemselvesAndSummedOverLinks) {
+    auto const plain = pair_of_devices().api();
+    EXPECT_TRUE(read_nvml(plain, {}).counters.empty()) << "not part of the usual questions";
+    auto api = std::make_shared<NvmlApi>(*plain);
+    api->celsius = [](int device, int& value) {
+        value = 40 + device;
+        return nvml_code::success;
+    };
+    api->ecc_corrected = [](int, std::uint64_t& count) {
+        count = 3;
+        return nvml_code::success;
+    };
+    api->ecc_uncorrected = [](int, std::uint64_t&) { return nvml_code::not_supported; };
+    api->link_errors = [](int, int, int kind, std::uint64_t& count) {
+        count = kind == nvml_link_error::replay ? 2 : 0;
+        return nvml_code::success;
+    };
+    auto const links = read_nvml(plain, {}).devices.at(0).links.size();
+    auto const counters = read_counters(api);
+    ASSERT_EQ(counters.size(), 2U);
+    EXPECT_EQ(counters[1].celsius, 41);
+    EXPECT_EQ(counters[0].ecc_corrected, 3U);
+    EXPECT_FALSE(counters[0].ecc_uncorrected);
+    EXPECT_FALSE(counters[0].sm_mhz) << "an entry that the library does not have";
+    EXPECT_EQ(counters[0].nvlink_replays, 2 * links);
+    EXPECT_EQ(counters[0].nvlink_recoveries, 0U);
+}
+
 TEST(DiscoverNvml, TheRealTableNeverThrows) {
     auto const facts = read_nvml(system_nvml(), {});
     if (facts.state == State::ok) {

@@ -74,6 +74,26 @@ TEST(Prometheus, EveryLineIsOfTheFormatAndEveryMetricIsNamedOnce) {
     EXPECT_GT(named.size(), 8U);
 }
 
+TEST(Counters, WhatMovedBetweenTheTwoLooks) {
+    auto const machine = load_machine("h200-pair").machine();
+    RunFacts run;
+    EXPECT_TRUE(counter_lines(machine, run).empty());
+    run.counters_before = {{"0000:00:06.0", 5, 0, 1, 0, 0, 41, 1980, 3201}, {"0000:00:07.0"}};
+    run.counters_after = {{"0000:00:06.0", 8, 0, 1, 2, std::nullopt, 63, 1755, 3201}, {"0000:00:07.0"}};
+    run.errors_before = {{"0000:00:06.0", 1, 0, std::nullopt}, {"0000:00:01.0", 7, 7, 0}};
+    run.errors_after = {{"0000:00:06.0", 4, 0, std::nullopt}, {"0000:00:01.0", 0, 7, 0}};
+    EXPECT_THAT(
+        counter_lines(machine, run),
+        testing::ElementsAre("gpu0 0000:00:06.0: NVLink replays +3, recoveries +0, CRC errors +0, ECC corrected +2, "
+                             "41 to 63 C, SM 1980 to 1755 MHz",
+                             "PCI Express, 2 functions: correctable reset, 4 now, nonfatal +0, fatal +0"));
+    Facts facts;
+    facts.run = run;
+    auto const text = prometheus_text({"0.1.0", 1, std::nullopt, true}, machine, verdicts_of(machine), facts);
+    EXPECT_THAT(text, HasSubstr("bus=\"0000:00:06.0\",uuid=\"\",kind=\"replay\"} 8\n"));
+    EXPECT_THAT(text, HasSubstr("clock=\"sm\"} 1755000000\n"));
+}
+
 TEST(ExitConventions, EachStatusInEachConvention) {
     using enum ExitConvention;
     EXPECT_EQ(exit_status_of(nagios, Status::healthy), 0);
