@@ -102,6 +102,7 @@ class Pair {
     static PlannerOptions trusting() {
         PlannerOptions options;
         options.trust_claimed = true;
+        options.staging_bytes = MoverOptions{}.staging_bytes / 4;  // the largest of its rings
         options.any_stream = true;  // as the raw copies, each of which is issued into its own device's stream
         return options;
     }

@@ -1,6 +1,7 @@
 #include "plan/score.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/split.hpp"
 
@@ -139,6 +140,15 @@ Scored Scorer::together(std::vector<const Lane*> lanes, std::uint64_t bytes) con
         parts = model::equal_finish(ways, size).bytes;
         if (*std::min_element(parts.begin(), parts.end()) < 2 * granule) {
             return {};
+        }
+    }
+    // More chunks than a copy may have, of the largest that memory allows, go the way that needs none.
+    auto const room =
+        static_cast<double>(limits_.chunks * std::bit_floor(std::max<std::uint64_t>(limits_.memory / 2, 1)));
+    for (std::size_t i = 1; i < lanes.size() && lanes.front()->legs.size() == 1; ++i) {
+        if (lanes[i]->legs.size() > 1 && parts[i] > room) {
+            parts.front() += parts[i] - room;
+            parts[i] = room;
         }
     }
     for (std::size_t i = 0; i < lanes.size(); ++i) {

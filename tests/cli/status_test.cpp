@@ -70,7 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
         Usage{"--machine h200-pair copy 0 host:5 1MiB", "DST host:5: the machine has no such NUMA node"},
         Usage{"--machine h200-pair copy zero 1 1MiB", "SRC \"zero\" is no place; places are 0, gpu0, host, host:1"},
         Usage{"--machine h200-pair -i 0 copy 0 1 1MiB", "DST 1: -i leaves this device out"},
-        Usage{"--machine h200-pair copy 0 1 1MiB --route sideways", "--route \"sideways\": auto, direct or staged"},
+        Usage{"--machine h200-pair copy 0 1 1MiB --route sideways",
+              "--route \"sideways\": auto, direct, staged, split, or relay:2"},
         Usage{"--machine h200-pair copy 0 1 1MiB --trust nobody", "--trust \"nobody\""},
         Usage{"--machine h200-pair copy 0 1 1MiB --repeat 0", "--repeat \"0\""}));
 
@@ -83,7 +84,8 @@ TEST(CliStatus, HelpAndVersionAreNoErrors) {
     auto const of_copy = typed("copy --help");
     EXPECT_EQ(of_copy.status, 0);
     EXPECT_THAT(of_copy.out, HasSubstr("--route"));
-    EXPECT_THAT(typed("--version").out, MatchesRegex("peerlane [0-9]+\\.[0-9]+\\.[0-9]+ \\(commit ([0-9a-f]+(, changed)?|unknown), "
+    EXPECT_THAT(typed("--version").out,
+                MatchesRegex("peerlane [0-9]+\\.[0-9]+\\.[0-9]+ \\(commit ([0-9a-f]+(, changed)?|unknown), "
                              "(CUDA [0-9]+\\.[0-9]+|simulated machines only)\\)\n"));
 }
 

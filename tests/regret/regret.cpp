@@ -103,6 +103,7 @@ std::vector<Row> judge(const Trial& trial, const Questions& questions) {
     Ready ready{machine, {}, true, measure(*driver, how)};
     PlannerOptions options;
     options.trust_claimed = true;
+    options.staging_bytes = MoverOptions{}.staging_bytes / 4;  // the largest of its rings
     Planner const planner(machine, {}, ready.profile, options);
     std::vector<Row> rows;
     for (auto const& [from, to] : ends_of(machine, questions)) {
