@@ -352,7 +352,7 @@ class Bench {
         report.rows.push_back(bench::interleave(
             shape.name + ", posted at once", bytes, {"ours", [&] { return timed(source_, 2, [&] { (void)post(); }); }},
             {{"raw copy of as many bytes", [&] { return raw_of(bytes); }}}, rounds));
-        report.rows.push_back(bench::interleave("host time of that post", 0,
+        report.rows.push_back(bench::interleave(shape.name + ", host time of the post", 0,
                                                 {"ours",
                                                  [&] {
                                                      auto const start = driver_.now();
@@ -378,10 +378,10 @@ class Bench {
                 return taken;
             };
             report.rows.push_back(bench::interleave(
-                "those pages while compute runs", bytes, {"ours", [&] { return both(false); }},
+                shape.name + ", while compute runs", bytes, {"ours", [&] { return both(false); }},
                 {{"without compute", [&] { return timed(source_, 1, [&] { (void)post(); }); }}}, rounds));
             report.rows.push_back(bench::interleave(
-                "compute while those pages move (as 1 MiB)", 1 * MiB, {"with pages", [&] { return both(true); }},
+                shape.name + ", compute meanwhile (as 1 MiB)", 1 * MiB, {"with pages", [&] { return both(true); }},
                 {{"without pages", [&] { return timed(other_, 1, busy); }}}, rounds));
         }
 #endif
