@@ -63,7 +63,7 @@ int role(const std::string& what, const std::string& path, bool quick) {
     if (what == "single") {
         single_process(*driver, sizes, print_rate, print_wrong);
     } else if (what == "serve" || what == "victim") {
-        Side side(*driver, 0, sizes, Channel::connect(path, start_s));
+        Side side(*driver, 0, sizes, PeerChannel::connect(path, start_s));
         side.serve();
     } else {
         Listener listener(path);
@@ -290,7 +290,7 @@ int simulated(const std::string& machine) {
         print_wrong(words);
     };
     single_process(*driver, sizes, print_rate, wrong);
-    auto ends = Channel::pair();
+    auto ends = PeerChannel::pair();
     std::thread other([&] {
         try {
             Side side(*driver, 1, sizes, std::move(ends.second));

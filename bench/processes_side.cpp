@@ -158,7 +158,7 @@ Runs Worker::move(Mover& mover, void* to, const void* from, bool pages) {
     return runs;
 }
 
-Side::Side(Driver& driver, int device, const Sizes& sizes, Channel channel)
+Side::Side(Driver& driver, int device, const Sizes& sizes, PeerChannel channel)
     : driver_(driver),
       device_(device),
       share_(driver, {step_s}),

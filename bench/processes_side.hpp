@@ -72,7 +72,7 @@ class Worker {
 /// A process of the pair: serves what the other asks for, or asks.
 class Side {
   public:
-    Side(Driver& driver, int device, const Sizes& sizes, Channel channel);
+    Side(Driver& driver, int device, const Sizes& sizes, PeerChannel channel);
     /// Does as told until told to end.
     void serve();
     /// The other does `what` ("fill plain 7") and answers.

@@ -22,7 +22,7 @@ inline constexpr std::size_t most_waiting_messages = 1024;
 /// that imports of its memory must be closed and not be touched, and its claims on ours are gone.
 class Peering {
   public:
-    Peering(Share& share, Channel channel);
+    Peering(Share& share, PeerChannel channel);
     Peering(const Peering&) = delete;
     Peering& operator=(const Peering&) = delete;
     /// Ends the exports that this peering offered.
@@ -48,7 +48,7 @@ class Peering {
     void send(std::string_view bytes);
     /// Throws Error 702 when there is none within `seconds`.
     [[nodiscard]] std::string receive(double seconds);
-    [[nodiscard]] const Channel& channel() const { return channel_; }
+    [[nodiscard]] const PeerChannel& channel() const { return channel_; }
 
   private:
     struct Answer {
@@ -64,7 +64,7 @@ class Peering {
     void drop_claims() noexcept;
 
     Share& share_;
-    Channel channel_;
+    PeerChannel channel_;
     std::set<std::uint64_t> offered_{};
     std::map<std::uint64_t, Answer> answers_{};
     std::deque<SharedRange> offers_{};

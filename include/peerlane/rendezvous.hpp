@@ -34,16 +34,16 @@ class PeerGone : public std::runtime_error {
 };
 
 /// One connection. Move-only. Not for several threads at once; a sending and a receiving thread may share it.
-class Channel {
+class PeerChannel {
   public:
-    Channel(Channel&&) noexcept;
-    Channel& operator=(Channel&&) noexcept;
-    ~Channel();
+    PeerChannel(PeerChannel&&) noexcept;
+    PeerChannel& operator=(PeerChannel&&) noexcept;
+    ~PeerChannel();
     /// Connects, trying again until somebody listens at `path`. Throws Error 702 when nobody does within `seconds`, and
     /// Error 1 where another user listens, or somebody who speaks something else.
-    static Channel connect(const std::string& path, double seconds);
+    static PeerChannel connect(const std::string& path, double seconds);
     /// Both ends, for a process and its child.
-    static std::pair<Channel, Channel> pair();
+    static std::pair<PeerChannel, PeerChannel> pair();
 
     /// Throws std::invalid_argument for more than a message may hold, PeerGone, and Error 702 when the peer takes
     /// nothing for `seconds`.
@@ -60,7 +60,7 @@ class Channel {
   private:
     friend class Listener;
     struct State;
-    explicit Channel(std::unique_ptr<State> state);
+    explicit PeerChannel(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };
 
@@ -76,7 +76,7 @@ class Listener {
     /// Takes the socket away.
     ~Listener();
     /// The next process of this user; empty when there is none within `seconds`. Others are turned away and counted.
-    [[nodiscard]] std::optional<Channel> accept(double seconds);
+    [[nodiscard]] std::optional<PeerChannel> accept(double seconds);
     [[nodiscard]] int turned_away() const;
 
   private:

@@ -18,7 +18,7 @@ using c::guarded;
 
 static_assert(PEERLANE_RANGE_BYTES == most_range_bytes);
 
-peerlane_peer* peer_of(peerlane_share* share, Channel channel) {
+peerlane_peer* peer_of(peerlane_share* share, PeerChannel channel) {
     auto const& sharing = given(share, "the share").sharing;
     auto const process = channel.process();
     return new peerlane_peer{sharing, process, Peering(sharing->share, std::move(channel))};
@@ -133,7 +133,7 @@ peerlane_status peerlane_connect(const char* path, peerlane_share* share, double
     return guarded([&] {
         auto& into = given(out, "out");
         given(share, "the share");
-        into = peer_of(share, Channel::connect(&given(path, "the path"), seconds));
+        into = peer_of(share, PeerChannel::connect(&given(path, "the path"), seconds));
     });
 }
 

@@ -74,16 +74,16 @@ PeerGone::PeerGone(int process, const std::string& why)
                                      : fmt::format("the process at the other end {}", why)),
       process_(process) {}
 
-Channel::Channel(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Channel::Channel(Channel&&) noexcept = default;
-Channel& Channel::operator=(Channel&&) noexcept = default;
-Channel::~Channel() = default;
+PeerChannel::PeerChannel(std::unique_ptr<State> state) : state_(std::move(state)) {}
+PeerChannel::PeerChannel(PeerChannel&&) noexcept = default;
+PeerChannel& PeerChannel::operator=(PeerChannel&&) noexcept = default;
+PeerChannel::~PeerChannel() = default;
 
-int Channel::process() const {
+int PeerChannel::process() const {
     return state_->process;
 }
 
-Channel Channel::connect(const std::string& path, double seconds) {
+PeerChannel PeerChannel::connect(const std::string& path, double seconds) {
     auto const address = share::address_of_path(path);
     auto const deadline = share::after(seconds);
     std::string last = "nobody listens";
@@ -99,7 +99,7 @@ Channel Channel::connect(const std::string& path, double seconds) {
             }
             state->process = peer.process;
             state->start = share::start_of(peer.process);
-            Channel channel(std::move(state));
+            PeerChannel channel(std::move(state));
             try {
                 channel.send(share::greeting);
                 auto const left = std::chrono::duration<double>(deadline - share::Clock::now()).count();
@@ -128,7 +128,7 @@ Channel Channel::connect(const std::string& path, double seconds) {
     }
 }
 
-std::pair<Channel, Channel> Channel::pair() {
+std::pair<PeerChannel, PeerChannel> PeerChannel::pair() {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         refuse(code::invalid_value, "socketpair", std::strerror(errno));
@@ -136,10 +136,10 @@ std::pair<Channel, Channel> Channel::pair() {
     auto one = std::make_unique<State>(), other = std::make_unique<State>();
     one->socket = Descriptor(ends[0]);
     other->socket = Descriptor(ends[1]);
-    return {Channel(std::move(one)), Channel(std::move(other))};
+    return {PeerChannel(std::move(one)), PeerChannel(std::move(other))};
 }
 
-void Channel::send(std::string_view bytes, const std::vector<int>& descriptors, double seconds) {
+void PeerChannel::send(std::string_view bytes, const std::vector<int>& descriptors, double seconds) {
     if (bytes.empty() || bytes.size() > most_message_bytes || descriptors.size() > most_message_descriptors) {
         throw std::invalid_argument(fmt::format("message of {} bytes and {} descriptors: 1 to {} and at most {} fit",
                                                 bytes.size(), descriptors.size(), most_message_bytes,
@@ -185,7 +185,7 @@ void Channel::send(std::string_view bytes, const std::vector<int>& descriptors, 
     }
 }
 
-std::optional<PeerMessage> Channel::receive(double seconds) {
+std::optional<PeerMessage> PeerChannel::receive(double seconds) {
     auto const deadline = share::after(seconds);
     auto const number = state_->socket.number();
     pollfd watched{number, POLLIN, 0};
@@ -240,7 +240,7 @@ std::optional<PeerMessage> Channel::receive(double seconds) {
     return got;
 }
 
-bool Channel::alive() const {
+bool PeerChannel::alive() const {
     if (state_->gone || share::ended(state_->process, state_->start)) {
         return false;
     }

@@ -41,7 +41,7 @@ bool ended(int process, std::uint64_t start);
 
 }  // namespace share
 
-struct Channel::State {
+struct PeerChannel::State {
     Descriptor socket{};
     int process = 0;
     std::uint64_t start = 0;  ///< of that process

@@ -110,7 +110,7 @@ int Listener::turned_away() const {
     return state_->turned_away;
 }
 
-std::optional<Channel> Listener::accept(double seconds) {
+std::optional<PeerChannel> Listener::accept(double seconds) {
     auto const deadline = share::after(seconds);
     for (;;) {
         pollfd watched{state_->socket.number(), POLLIN, 0};
@@ -121,7 +121,7 @@ std::optional<Channel> Listener::accept(double seconds) {
             }
             continue;
         }
-        auto channel = std::make_unique<Channel::State>();
+        auto channel = std::make_unique<PeerChannel::State>();
         channel->socket = Descriptor(::accept4(state_->socket.number(), nullptr, nullptr, SOCK_CLOEXEC));
         if (channel->socket.number() < 0) {
             if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN) {
@@ -136,7 +136,7 @@ std::optional<Channel> Listener::accept(double seconds) {
         }
         channel->process = peer.process;
         channel->start = share::start_of(peer.process);
-        Channel accepted(std::move(channel));
+        PeerChannel accepted(std::move(channel));
         try {
             auto const hello = accepted.receive(greeting_s);
             if (hello && hello->bytes == share::greeting) {

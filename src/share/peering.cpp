@@ -25,7 +25,7 @@ constexpr std::size_t header_bytes = 9;  ///< what, id
 
 }  // namespace
 
-Peering::Peering(Share& share, Channel channel) : share_(share), channel_(std::move(channel)) {}
+Peering::Peering(Share& share, PeerChannel channel) : share_(share), channel_(std::move(channel)) {}
 
 Peering::~Peering() {
     drop_claims();

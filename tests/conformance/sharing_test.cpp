@@ -106,6 +106,50 @@ TEST_P(Sharing, VirtualMemoryIsSharedAtItsOffset) {
     EXPECT_EQ(code_of([&] { driver().close_import(imported.at); }), code::invalid_value);
 }
 
+TEST_P(Sharing, MemoryOfAMadePoolIsSharedAtItsOffset) {
+    PEERLANE_NEEDS(pools, 0);
+    Allocation const common(driver(), {gpu(0), block, MemoryKind::pool});
+    EXPECT_EQ(driver().export_memory(common.address()).code, code::not_supported) << "of the device's own pool";
+    auto const pool = driver().create_pool(0);
+    {
+        AllocationRequest request{gpu(0), block, MemoryKind::pool};
+        request.pool = pool;
+        Allocation const memory(driver(), request);
+        driver().synchronize_device(0);
+        auto const outcome = driver().export_memory(memory.address() + offset);
+        ASSERT_TRUE(outcome.usable() || outcome.code == code::not_supported) << outcome.code;
+        if (outcome.usable()) {
+            EXPECT_EQ(outcome.handle.offset, offset);
+            auto const importer = devices() > 1 && driver().can_access(1, 0) ? 1 : 0;
+            auto const imported = driver().import_memory(outcome.handle, importer);
+            EXPECT_TRUE(imported.usable() || !driver().simulated()) << imported.code;
+            if (imported.usable()) {
+                EXPECT_EQ(driver().provenance(imported.at).base + offset, imported.at);
+                expect_shared(driver(), 0, memory.address() + offset, importer, imported.at);
+                driver().close_import(imported.at);
+                EXPECT_EQ(code_of([&] { driver().close_import(imported.at); }), code::invalid_value);
+            }
+        }
+    }
+    driver().destroy_pool(pool);
+    EXPECT_EQ(driver().last_error(), 0);
+}
+
+TEST_P(Sharing, EventsAreSharedOrRefusedWithACode) {
+    auto const made = driver().create_shared_event(0);
+    if (!made.usable()) {
+        EXPECT_EQ(made.code, code::not_supported);
+        EXPECT_EQ(driver().import_event(made.token, 0).code, code::not_supported);
+        return;
+    }
+    EXPECT_NE(driver().import_event(made.token, 0).code, 0) << "the process that made it";
+    Stream const stream(driver(), 0);
+    driver().record(made.event, stream.view());
+    driver().synchronize(made.event);
+    driver().destroy_event(made.event);
+    EXPECT_EQ(driver().last_error(), 0);
+}
+
 TEST_P(Sharing, VirtualMemoryOutlivesItsExporter) {
     PEERLANE_NEEDS(virtual_memory, 0);
     auto const free_before = driver().free_bytes(0);

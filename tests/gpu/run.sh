@@ -43,9 +43,11 @@ run pages.txt 0 "$dist/pages" "$out/pages.json"
 run side_by_side.txt 0 "$dist/side_by_side" "$out/side_by_side.json"
 run stress.txt 0 "$dist/stress" --seconds 60
 run messages.txt 0 "$dist/messages" "$out/messages.json"
+# Between processes: PASS or FAIL a criterion.
+run processes.txt 0 "$dist/processes" "$out/processes.json"
 run concurrent.txt 0 "$dist/concurrent" h200-pair "$out/concurrent.json"
 run copy-pages.txt 0 "$dist/peerlane" copy 0 1 1GiB --page-size 16KiB
 # One file, for results are kept one file a machine and day.
-(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt measure*.txt copy-*.txt first_copies.txt pages.txt side_by_side.txt stress.txt messages.txt concurrent.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
+(cd "$out" && for f in machine.txt conformance.txt prove.txt gpu.txt discover.txt topo.txt measure*.txt copy-*.txt first_copies.txt pages.txt side_by_side.txt stress.txt messages.txt processes.txt concurrent.txt; do printf '\n## %s\n' "$f"; cat "$f"; done) >"$out/summary.txt"
 note "$([ "$failed" -eq 0 ] && echo 'all as wanted' || echo 'SOMETHING FAILED')"
 exit "$failed"

@@ -82,7 +82,7 @@ class SharingOfDriver {
         static_cast<void>(device);
         return {.code = 801};
     }
-    /// The event of another process behind its token. Refused (code 201) to the process that made it.
+    /// The event of another process behind its token. Refused to the process that made it.
     [[nodiscard]] virtual SharedEventOutcome import_event(const std::array<std::uint8_t, 64>& token, int device) {
         static_cast<void>(token);
         static_cast<void>(device);

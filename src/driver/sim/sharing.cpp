@@ -66,7 +66,9 @@ ImportOutcome SimMemory::import(const SharedHandle& handle, int device) {
         }
     }
     Block import = *exported;
-    import.base = next_base(exported->place, std::uint64_t{2} << 20, exported->bytes);
+    constexpr std::uint64_t granule = std::uint64_t{2} << 20;
+    auto const within = static_cast<std::uint64_t>(exported->base) % granule;  // of a pool's memory, mapped as a whole
+    import.base = next_base(exported->place, granule, exported->bytes + within) + within;
     import.number = ++numbers_;
     import.granted_read = import.granted_write = {};
     if (handle.kind == MemoryKind::virtual_memory) {

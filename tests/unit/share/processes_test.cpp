@@ -25,7 +25,7 @@ bool holds(const void* at, std::uint64_t key) {
 
 /// One side of an exchange both ways, step by step; `before` is called with the number of each step.
 constexpr int steps = 9;
-bool exchange(Share& share, Channel channel, std::uint64_t mine, std::uint64_t theirs,
+bool exchange(Share& share, PeerChannel channel, std::uint64_t mine, std::uint64_t theirs,
               const std::function<void(int)>& before) {
     before(0);
     auto* const data = static_cast<char*>(share.allocate_host(bytes + 4096)) + 4096;
@@ -59,7 +59,7 @@ bool exchange(Share& share, Channel channel, std::uint64_t mine, std::uint64_t t
 int peer(const std::string& path, int dies_at) {
     auto const driver = open_pair();
     Share share(*driver);
-    return exchange(share, Channel::connect(path, limit_s), 2, 1,
+    return exchange(share, PeerChannel::connect(path, limit_s), 2, 1,
                     [&](int step) {
                         if (step == dies_at) {
                             ::kill(::getpid(), SIGKILL);
@@ -126,7 +126,7 @@ TEST(Peerings, WhatAnOfferHidIsBackWhenThePeerDies) {
     Child child([&] {
         auto const driver = open_pair();
         Share share(*driver);
-        Peering peering(share, Channel::connect(path, limit_s));
+        Peering peering(share, PeerChannel::connect(path, limit_s));
         (void)peering.receive(limit_s);
         ::kill(::getpid(), SIGKILL);
         return 0;
@@ -147,7 +147,7 @@ TEST(Peerings, WhatAnOfferHidIsBackWhenThePeerDies) {
 TEST(Peerings, ARefusedImportIsToldToItsOwner) {
     auto const driver = open_pair();
     Share share(*driver), other(*driver);
-    auto ends = Channel::pair();
+    auto ends = PeerChannel::pair();
     Peering one(share, std::move(ends.first)), two(other, std::move(ends.second));
     auto* const data = share.allocate_host(bytes);
     auto const id = one.offer(data, bytes);
@@ -166,7 +166,7 @@ TEST(Peerings, ARefusedImportIsToldToItsOwner) {
 TEST(Peerings, MemoryStaysWhileThePeerHasItOpen) {
     auto const driver = open_pair();
     Share share(*driver), other(*driver);
-    auto ends = Channel::pair();
+    auto ends = PeerChannel::pair();
     Peering one(share, std::move(ends.first)), two(other, std::move(ends.second));
     auto* const data = share.allocate_host(bytes);
     auto const id = one.offer(data, bytes);
@@ -184,7 +184,7 @@ TEST(Peerings, NonsenseOfThePeerIsRefused) {
     auto const driver = open_pair();
     Share share(*driver);
     for (auto const* const text : {"x", "?12345678", "i12345678", "r12345678", "c12345678", "o12345678damaged"}) {
-        auto ends = Channel::pair();
+        auto ends = PeerChannel::pair();
         Peering peering(share, std::move(ends.first));
         ends.second.send(text);
         EXPECT_ANY_THROW((void)peering.take(0, 1)) << text;
@@ -194,7 +194,7 @@ TEST(Peerings, NonsenseOfThePeerIsRefused) {
 TEST(Peerings, OffersThatNobodyTakesAreNoHang) {
     auto const driver = open_pair();
     Share share(*driver);
-    auto ends = Channel::pair();
+    auto ends = PeerChannel::pair();
     Peering peering(share, std::move(ends.first));
     auto* const data = share.allocate_host(bytes);
     write(data, 3);

@@ -34,7 +34,7 @@ TEST(Rendezvous, TwoProcessesMeetAndTalk) {
     Folder const folder;
     auto const path = folder / "meet";
     Child child([&] {
-        auto channel = Channel::connect(path, limit_s);  // before anybody listens
+        auto channel = PeerChannel::connect(path, limit_s);  // before anybody listens
         channel.send("hello from the child");
         auto const answer = channel.receive(limit_s);
         return answer && answer->bytes == "hello" && channel.process() == ::getppid() ? 0 : 1;
@@ -79,7 +79,7 @@ TEST(Rendezvous, OfAnotherUserIsTurnedAway) {
             return 2;
         }
         try {
-            auto const channel = Channel::connect(path, 1);
+            auto const channel = PeerChannel::connect(path, 1);
         } catch (const Error&) {
             return 0;
         }
@@ -118,7 +118,7 @@ TEST(Rendezvous, WhoListensKeepsItsPlace) {
     EXPECT_THROW(Listener(folder / "file"), std::invalid_argument);
     EXPECT_TRUE(is_there(folder / "file"));
     EXPECT_THROW(Listener(std::string(200, 'x')), std::invalid_argument);
-    EXPECT_THROW((void)Channel::connect(std::string(200, 'x'), 1), std::invalid_argument);
+    EXPECT_THROW((void)PeerChannel::connect(std::string(200, 'x'), 1), std::invalid_argument);
     EXPECT_EQ(code_of([&] { Listener const nowhere(folder / "none/meet"); }), code::invalid_value);
 }
 
@@ -126,7 +126,7 @@ TEST(Rendezvous, NobodyComesIsNoHang) {
     Folder const folder;
     Listener listener(folder / "meet");
     EXPECT_FALSE(listener.accept(0.01));
-    EXPECT_EQ(code_of([&] { (void)Channel::connect(folder / "nobody", 0.05); }), code::launch_timeout);
+    EXPECT_EQ(code_of([&] { (void)PeerChannel::connect(folder / "nobody", 0.05); }), code::launch_timeout);
 }
 
 TEST(Rendezvous, WhoConnectsAndSaysNothingIsTurnedAway) {
@@ -140,7 +140,7 @@ TEST(Rendezvous, WhoConnectsAndSaysNothingIsTurnedAway) {
     ASSERT_EQ(::connect(silent, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     ASSERT_EQ(::send(silent, "GET / HTTP/1.1", 14, 0), 14);
     Child child([&] {
-        auto const channel = Channel::connect(path, limit_s);
+        auto const channel = PeerChannel::connect(path, limit_s);
         return channel.process() == ::getppid() ? 0 : 1;
     });
     EXPECT_TRUE(listener.accept(limit_s));
@@ -150,7 +150,7 @@ TEST(Rendezvous, WhoConnectsAndSaysNothingIsTurnedAway) {
 }
 
 TEST(Rendezvous, MessagesAreWholeAndBounded) {
-    auto [one, other] = Channel::pair();
+    auto [one, other] = PeerChannel::pair();
     EXPECT_THROW(one.send(""), std::invalid_argument);
     EXPECT_THROW(one.send(std::string(most_message_bytes + 1, 'x')), std::invalid_argument);
     EXPECT_THROW(one.send("x", std::vector<int>(most_message_descriptors + 1, 0)), std::invalid_argument);
@@ -163,7 +163,7 @@ TEST(Rendezvous, MessagesAreWholeAndBounded) {
 }
 
 TEST(Rendezvous, WhoReadsNothingIsNoHang) {
-    auto [one, other] = Channel::pair();
+    auto [one, other] = PeerChannel::pair();
     std::string const most(most_message_bytes, 'y');
     EXPECT_EQ(code_of([&] {
                   for (int i = 0; i < 100000; ++i) {
@@ -174,7 +174,7 @@ TEST(Rendezvous, WhoReadsNothingIsNoHang) {
 }
 
 TEST(Rendezvous, DescriptorsTravelBesideTheBytes) {
-    auto [one, other] = Channel::pair();
+    auto [one, other] = PeerChannel::pair();
     HostSegment const segment(4096);
     static_cast<char*>(segment.data())[10] = 'z';
     one.send("take this", {segment.descriptor().number(), segment.descriptor().number()});
@@ -190,7 +190,7 @@ TEST(Rendezvous, AKilledPeerIsNoticedAfterItsLastMessage) {
     auto const path = folder / "meet";
     Listener listener(path);
     Child child([&] {
-        auto channel = Channel::connect(path, limit_s);
+        auto channel = PeerChannel::connect(path, limit_s);
         channel.send("last words");
         ::kill(::getpid(), SIGKILL);
         return 0;
