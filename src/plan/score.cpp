@@ -28,7 +28,7 @@ double per_byte(double rate) {
 }  // namespace
 
 Scorer::Scorer(const LegCosts& costs, const Load& load, std::uint64_t staging_bytes)
-    : costs_(&costs), load_(&load), host_(costs.profile().host_costs) {
+    : load_(&load), host_(costs.profile().host_costs) {
     limits_.memory = staging_bytes;
 }
 

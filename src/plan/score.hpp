@@ -50,7 +50,6 @@ class Scorer {
                               std::uint64_t chunk = 0) const;
     [[nodiscard]] double issue_s(const Lane& lane) const;
     [[nodiscard]] std::vector<Beside> beside(const std::vector<const Lane*>& lanes) const;
-    const LegCosts* costs_;
     const Load* load_;
     HostTimes host_;
     model::ChunkLimits limits_;

@@ -102,9 +102,10 @@ namespace peerlane {
 Verdicts proven_by(const Profile& profile) {
     Verdicts verdicts;
     verdicts.simulated = profile.simulated;
-    for (auto const& [leg, basis, curve, queued] : profile.legs) {
-        if (basis != Basis::measured || curve.points.empty() || !leg.from.is_device() || !leg.to.is_device() ||
-            leg.from == leg.to) {
+    for (auto const& measured : profile.legs) {
+        auto const& leg = measured.leg;
+        if (measured.basis != Basis::measured || measured.curve.points.empty() || !leg.from.is_device() ||
+            !leg.to.is_device() || leg.from == leg.to) {
             continue;
         }
         auto const accessor = leg.issuer.index;
