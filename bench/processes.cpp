@@ -82,6 +82,9 @@ int role(const std::string& what, const std::string& path, bool quick) {
             std::_Exit(0);  // imports of a dead process are not worth waiting for
         }
         exchange_all(side, sizes, print_rate, print_wrong);
+        for (auto const& line : quick ? std::vector<std::string>{} : raw_ways(side, sizes)) {
+            std::printf("WAY %s\n", line.c_str());
+        }
         side.finish();
     }
     std::puts("END");
@@ -143,6 +146,8 @@ class Started {
             devices.push_back(rest);
         } else if (line.rfind("DRIVER ", 0) == 0) {
             driver = rest;
+        } else if (line.rfind("WAY ", 0) == 0) {
+            std::printf("between processes, %s\n", rest.c_str());
         } else if (line.rfind("PID ", 0) == 0) {
             process = std::stoi(rest);
         }
@@ -302,6 +307,9 @@ int simulated(const std::string& machine) {
     try {
         Side side(*driver, 0, sizes, std::move(ends.first));
         exchange_all(side, sizes, print_rate, wrong);
+        for (auto const& line : raw_ways(side, sizes)) {
+            std::printf("WAY %s\n", line.c_str());
+        }
         side.finish();
     } catch (const std::exception& error) {
         wrong(error.what());

@@ -11,6 +11,7 @@
 #include <peerlane/error.hpp>
 
 #include "kernels/check.hpp"
+#include "kernels/copy.hpp"
 #include "kernels/fill.hpp"
 #include "kernels/kernel.hpp"
 
@@ -88,7 +89,6 @@ Buffer::~Buffer() {
 
 Worker::Worker(Driver& driver, int device, const Sizes& sizes)
     : driver_(driver),
-      device_(device),
       sizes_(sizes),
       stream_(driver, device),
       outcomes_(driver, {host(), sizeof(CheckOutcome) * std::max<std::uint64_t>(sizes.pages, 1), MemoryKind::pinned}),
@@ -154,6 +154,28 @@ Runs Worker::move(Mover& mover, void* to, const void* from, bool pages) {
         }
     }
     mover.check();
+    std::sort(runs.begin(), runs.end());
+    return runs;
+}
+
+Runs Worker::raw(int device, void* to, const void* from, const std::string& way) {
+    Runs runs;
+    for (int i = 0; i < sizes_.rounds + 2; ++i) {
+        auto const seconds = seconds_of(driver_, stream(), [&] {
+            if (way == "automatic" || way == "peer") {
+                driver_.copy(stream(), {{gpu(device), address_of(to)},
+                                        {gpu(device), address_of(from)},
+                                        sizes_.bytes,
+                                        way == "peer" ? CopyApi::peer : CopyApi::automatic});
+            } else {
+                CopyArguments const arguments{address_of(to), address_of(from), sizes_.bytes, 16};
+                driver_.launch(stream(), copy_kernel, &arguments, {static_cast<unsigned>(std::stoul(way)), 512});
+            }
+        });
+        if (i >= 2) {
+            runs.push_back(seconds);
+        }
+    }
     std::sort(runs.begin(), runs.end());
     return runs;
 }
@@ -231,6 +253,12 @@ std::string Side::act(const std::string& what) {
     words >> word;
     auto const pages = word == "pages";
     auto* const theirs = theirs_.at(kind).data();
+    if (verb == "raw") {  // raw KIND push WAY
+        std::string way;
+        words >> way;
+        return runs_text(word == "push" ? worker_.raw(device_, theirs, own.at(), way)
+                                        : worker_.raw(device_, own.at(), theirs, way));
+    }
     if (verb == "push") {
         return runs_text(worker_.move(mover_, theirs, own.at(), pages));
     }
@@ -344,6 +372,26 @@ void exchange_all(Side& side, const Sizes& sizes, const OnRate& rate, const OnWr
     side.ask("event " + token);
     side.act(fmt::format("record plain {}", ++key));
     told("plain 0>1 behind an event of 0", side.ask(fmt::format("pull-after plain {}", key)));
+}
+
+std::vector<std::string> raw_ways(Side& side, const Sizes& sizes) {
+    std::vector<std::string> lines;
+    for (auto const* const kind : memory_kinds) {
+        for (auto const* const direction : {"push", "pull"}) {
+            auto line = fmt::format("{:8} {}:", kind, direction);
+            for (auto const* const way : {"automatic", "peer", "32", "64", "132"}) {
+                try {
+                    auto const runs = read_runs(side.act(fmt::format("raw {} {} {}", kind, direction, way)));
+                    line += fmt::format("  {} {:.1f}", way,
+                                        static_cast<double>(sizes.bytes) / runs.at(runs.size() / 2) / 1e9);
+                } catch (const Error& error) {
+                    line += fmt::format("  {} refused ({})", way, error.code());
+                }
+            }
+            lines.push_back(line + " GB/s");
+        }
+    }
+    return lines;
 }
 
 void single_process(Driver& driver, const Sizes& sizes, const OnRate& rate, const OnWrong& wrong) {

@@ -56,13 +56,14 @@ class Worker {
     /// The same after move_pages.
     [[nodiscard]] std::uint64_t check_pages(const void* at, std::uint64_t key);
     [[nodiscard]] Runs move(Mover& mover, void* to, const void* from, bool pages);
+    /// The same bytes by one call of the driver ("automatic", "peer") or by a kernel of so many CTAs ("32").
+    [[nodiscard]] Runs raw(int device, void* to, const void* from, const std::string& way);
     [[nodiscard]] StreamView stream() const { return stream_.view(); }
     [[nodiscard]] const Sizes& sizes() const { return sizes_; }
 
   private:
     [[nodiscard]] std::uint64_t bad_in(std::size_t outcomes) const;
     Driver& driver_;
-    int device_;
     Sizes sizes_;
     Stream stream_;
     Allocation outcomes_;  ///< pinned
@@ -108,6 +109,8 @@ Runs read_runs(const std::string& text);
 using OnRate = std::function<void(const std::string& name, std::uint64_t bytes, const Runs& runs)>;
 using OnWrong = std::function<void(const std::string& words)>;
 void exchange_all(Side& side, const Sizes& sizes, const OnRate& rate, const OnWrong& wrong);
+/// What single ways of copying reach between processes, one line each: for people who look for a better one.
+std::vector<std::string> raw_ways(Side& side, const Sizes& sizes);
 /// The same cases in one process that has both devices.
 void single_process(Driver& driver, const Sizes& sizes, const OnRate& rate, const OnWrong& wrong);
 
