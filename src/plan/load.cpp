@@ -49,8 +49,13 @@ double part_of(const Link& link) {
     }
 }
 
+/// Any node of the host stands for each: a machine whose nodes are not known is measured so.
+bool same(Place a, Place b) {
+    return a == b || (a.is_host() && b.is_host() && (a == host() || b == host()));
+}
+
 bool joins_same(const Leg& a, const Leg& b) {
-    return a.from == b.from && a.to == b.to && a.engine == b.engine;
+    return same(a.from, b.from) && same(a.to, b.to) && a.engine == b.engine;
 }
 
 struct Used {
@@ -61,7 +66,7 @@ struct Used {
 const LoadedUse* user(const std::vector<Used>& used, const Leg& leg) {
     const LoadedUse* found = nullptr;
     for (auto const& one : used) {
-        if (one.use->leg == leg) {
+        if (joins_same(one.use->leg, leg) && one.use->leg.issuer == leg.issuer) {
             return one.use;
         }
         if (joins_same(one.use->leg, leg)) {

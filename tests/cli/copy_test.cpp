@@ -58,10 +58,10 @@ TEST(CliCopy, PagesAreMovedByOneKernelAndChecked) {
     EXPECT_EQ(document("--machine h200-pair copy host 1 3MiB --page-size 512", 0)["verified"], true);
     EXPECT_EQ(document("--machine dgx-1v copy 0 5 1MiB --page-size 1KiB", 0)["verified"], true);  // nothing mapped
     auto const wrong =
-        document("--machine h200-pair --fault store:0:1=flip copy 0 1 1MiB --page-size 4KiB --trust claimed", 2);
+        document("--machine h200-pair --fault load:1:0=flip copy 0 1 1MiB --page-size 4KiB --trust claimed", 2);
     EXPECT_EQ(wrong["wrong"]["kind"], "flip");
-    auto const avoided = document("--machine h200-pair --fault store:0:1=flip copy 0 1 1MiB --page-size 4KiB", 1);
-    EXPECT_EQ(avoided["plan"]["routes"][0]["legs"][0]["issuer"], "gpu1");  // pulled
+    auto const avoided = document("--machine h200-pair --fault load:1:0=flip copy 0 1 1MiB --page-size 4KiB", 1);
+    EXPECT_EQ(avoided["plan"]["routes"][0]["legs"][0]["issuer"], "gpu0");  // pushed
     EXPECT_THAT(typed("--machine h200-pair copy 0 1 1MiB --page-size 1000").err, HasSubstr("no whole number of pages"));
     EXPECT_EQ(typed("--machine h200-pair copy 0 1 1MiB --page-size 0").status, 64);
     EXPECT_EQ(typed("--machine h200-pair copy 0 1 1MiB --page-size 4KiB --route direct").status, 64);
@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Effect{"push:0:1=mirror", 1, "push WRONG bytes (mirror)"}, Effect{"push:0:1=hang", 1, "push HANG"},
                     Effect{"push:0:1=freeze", 1, "HANG that could not be ended"},
                     Effect{"push:0:1=error700", 1, "push ERROR"}, Effect{"map:0:1=error205", 1, "map ERROR"},
-                    Effect{"push:0:1=flip", 1, ": direct, pulled by gpu1"},
+                    Effect{"push:0:1=flip", 1, "use direct, pulled by gpu1"},
                     Effect{"push:0:1@1MiB+=flip", 1, "push WRONG bytes (flip)"},
                     Effect{"claim:any:any=no", 0, "use staged through host:0"},
                     Effect{"claim:0:1=no", 0, "0 reaches 1: claim no"}, Effect{"rate:0:1=9.9GB/s", 0, "verified"},

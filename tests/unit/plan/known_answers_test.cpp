@@ -190,13 +190,46 @@ TEST(KnownAnswers, H200PairSendsAboutElevenPercentOfAGibThroughTheHost) {
     auto const small = planner.explain(gpu(0), gpu(1), 64_KiB);
     ASSERT_EQ(small.routes.size(), 1U);
     EXPECT_EQ(describe(small.routes[0]), "direct, pushed by gpu0");
-    // The best share grows with the size: between the table of the facts page and the mover's own (bench/results, splits:
-    // 64 MiB 0.06, 256 MiB 0.08, 1 GiB 0.10).
+    // The best share grows with the size: between the table of the facts page and the mover's own (bench/results,
+    // splits: 64 MiB 0.06, 256 MiB 0.08, 1 GiB 0.10).
     for (auto const& [bytes, share] : {std::pair(64_MiB, 0.07), std::pair(128_MiB, 0.08), std::pair(256_MiB, 0.09),
                                        std::pair(512_MiB, 0.10), std::pair(2_GiB, 0.11)}) {
         auto const choice = planner.explain(gpu(0), gpu(1), bytes);
         ASSERT_EQ(choice.routes.size(), 2U) << size_text(bytes);
         EXPECT_NEAR(choice.routes[1].share, share, 0.02) << size_text(bytes);
+    }
+}
+
+// As the driver alone describes it: no links, no node of the host. What was measured says that nothing is shared.
+TEST(KnownAnswers, H200PairWithoutItsLinksSendsAsMuchThroughTheHost) {
+    Machine bare;
+    bare.devices.resize(2);
+    for (int i = 0; i < 2; ++i) {
+        bare.devices[static_cast<std::size_t>(i)].id = i;
+        Pair pair;
+        pair.accessor = i;
+        pair.owner = 1 - i;
+        pair.claim = true;
+        bare.pairs.push_back(pair);
+    }
+    auto profile = h200_profile();
+    auto const any_node = [](Leg& leg) {
+        leg.from = leg.from.is_host() ? host() : leg.from;
+        leg.to = leg.to.is_host() ? host() : leg.to;
+    };
+    for (auto& curve : profile.legs) {
+        any_node(curve.leg);
+    }
+    for (auto& group : profile.loaded) {
+        for (auto& loaded : group.legs) {
+            any_node(loaded.leg);
+        }
+    }
+    auto const planner = trusting(bare, profile);
+    for (auto const bytes : {64_MiB, 1_GiB}) {
+        auto const choice = planner.explain(gpu(0), gpu(1), bytes);
+        ASSERT_EQ(choice.routes.size(), 2U) << size_text(bytes);
+        EXPECT_NEAR(choice.routes[1].share, bytes == 1_GiB ? 0.11 : 0.07, 0.02);
     }
 }
 
