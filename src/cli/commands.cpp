@@ -4,7 +4,7 @@ namespace peerlane::cli {
 
 const std::vector<Command>& commands() {
     static const std::vector<Command> table{
-        topo_command(), doctor_command(), advise_command(), compare_command(),   measure_command(),
+        topo_command(), doctor_command(), advise_command(),   compare_command(), measure_command(),
         plan_command(), copy_command(),   simulate_command(), audit_command(),
     };
     return table;

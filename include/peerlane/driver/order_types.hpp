@@ -35,8 +35,8 @@ struct ExpiredWait {
     friend constexpr auto operator<=>(const ExpiredWait&, const ExpiredWait&) = default;
 };
 
-/// blocking: ordered with the device's legacy stream; nonblocking: not; urgent: not, and CTAs of its kernels come before
-/// those of other streams that wait for room on the device.
+/// blocking: ordered with the device's legacy stream; nonblocking: not; urgent: not, and CTAs of its kernels come
+/// before those of other streams that wait for room on the device.
 enum class StreamKind : std::uint8_t { nonblocking, blocking, urgent };
 
 }  // namespace peerlane

@@ -163,9 +163,7 @@ class Watched final : public AuditingDriver {
         inner_.close_import(at);
     }
 
-    SharedEventOutcome create_shared_event(int device) override {
-        return seen(inner_.create_shared_event(device));
-    }
+    SharedEventOutcome create_shared_event(int device) override { return seen(inner_.create_shared_event(device)); }
     SharedEventOutcome import_event(const std::array<std::uint8_t, 64>& token, int device) override {
         return seen(inner_.import_event(token, device));
     }
