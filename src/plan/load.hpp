@@ -38,6 +38,8 @@ class Load {
     [[nodiscard]] std::vector<std::string> shared(std::span<const Stream* const> streams) const;
 
   private:
+    static constexpr double copy_engines = 3;  ///< of a device (h200-pair's attribute), where no group tells
+    static std::size_t at(int index) { return static_cast<std::size_t>(index); }
     /// Legs of a group that take from the same, and how much of it they had together: sum of weight x rate.
     struct Common {
         std::vector<std::pair<std::size_t, double>> legs{};  ///< index, weight
