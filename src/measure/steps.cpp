@@ -54,7 +54,7 @@ double bend_between(std::span<const CurvePoint> points, std::size_t i) {
     if (off.empty()) {
         return 0;
     }
-    auto const [near, far] = std::minmax(std::abs(off.front()), std::abs(off.back()));
+    auto const [near, far] = std::minmax({std::abs(off.front()), std::abs(off.back())});
     auto const one_way = (off.front() < 0) == (off.back() < 0);
     return (one_way ? near : far / 2) / here;
 }
