@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace peerlane::sim {
+namespace {
+
+/// Of a queue: however long it is, a copy that ends costs no more.
+constexpr std::size_t looked_at = 16;
+
+}  // namespace
 
 Lanes::Lanes(std::size_t devices, int engines)
     : devices_(devices), engines_(engines), free_(devices, engines), no_engine_(devices) {}
@@ -30,11 +36,12 @@ bool Lanes::join(Copy copy, int device, Taken lanes) {
 }
 
 void Lanes::keep_with(std::deque<Copy>& queue, int device) {
-    auto const mine = std::find_if(queue.begin(), queue.end(), [&](Copy copy) {
+    auto const end = queue.begin() + static_cast<std::ptrdiff_t>(std::min(queue.size(), looked_at));
+    auto const mine = std::find_if(queue.begin(), end, [&](Copy copy) {
         auto const& ticket = tickets_.at(copy);
         return ticket.device == device && ticket.behind == 1;
     });
-    if (mine != queue.end()) {
+    if (mine != end) {
         std::rotate(queue.begin(), mine, mine + 1);
     }
 }
