@@ -10,7 +10,7 @@ PUBLISHED ?= ../shared/facts/published
 help:
 	@echo "make demo    build, and show the main job: topology, proof, plan, verified copy"
 	@echo "make test    build and run every test that can run here"
-	@echo "make asan    the same under the address and undefined behaviour sanitizers"
+	@echo "make asan    the same under the address and undefined behaviour sanitizers, without the longest runs"
 	@echo "make golden  rewrite the expected results of tests/golden and the pages; git diff is the review"
 	@echo "make validation  published machines beside the simulator: writes docs/validation.md"
 	@echo "make format  clang-format        make tidy    clang-tidy"
