@@ -103,7 +103,10 @@ const char* peerlane_version(void) {
 }
 
 peerlane_status peerlane_open_cuda(peerlane_driver** out) {
-    return guarded([&] { given(out, "out") = new peerlane_driver{open_cuda()}; });
+    return guarded([&] {
+        auto& made = given(out, "out");  // before anything is made that would be lost
+        made = new peerlane_driver{open_cuda()};
+    });
 }
 
 peerlane_status peerlane_open_simulated(const char* machine, const char* const* faults, size_t fault_count,
@@ -114,7 +117,8 @@ peerlane_status peerlane_open_simulated(const char* machine, const char* const* 
             auto const* const* const all = &given(faults, "faults");
             options.faults.push_back(parse_fault(&given(all[i], "a fault")));
         }
-        given(out, "out") = new peerlane_driver{open_simulated(load_machine(&given(machine, "the machine")), options)};
+        auto& made = given(out, "out");  // before anything is made that would be lost
+        made = new peerlane_driver{open_simulated(load_machine(&given(machine, "the machine")), options)};
     });
 }
 

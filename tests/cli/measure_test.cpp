@@ -141,7 +141,8 @@ TEST(CliMeasure, OfSomeDevicesIsNotStored) {
     Folder const folder;
     auto const ran = typed("--machine dgx-1v -i 0,3 --format json measure --quick --cache " + folder.file("p.json"));
     EXPECT_EQ(ran.status, 0) << ran.err;
-    for (auto const& leg : Json::parse(ran.out)["legs"]) {
+    auto const json = Json::parse(ran.out);
+    for (auto const& leg : json["legs"]) {
         for (auto const* end : {"from", "to"}) {
             auto const place = leg[end].get<std::string>();
             EXPECT_TRUE(place == "gpu0" || place == "gpu3" || place.rfind("host:", 0) == 0) << place;
