@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <peerlane/device.cuh>
 #include <peerlane/pattern.hpp>
 
 #include "kernels/device_code.hpp"
@@ -81,14 +82,7 @@ __device__ inline std::uint64_t grid_stride() {
 
 /// A clock that every device of the machine shares, in nanoseconds; steps of up to a microsecond.
 __device__ inline std::uint64_t global_ns() {
-#if defined(__CUDACC__)
-    std::uint64_t now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-#else
-    static std::uint64_t now = 0;
-    return now += 1000;
-#endif
+    return device::now_ns();
 }
 
 /// A range as `head` bytes, `units` whole units that begin aligned, and the rest.
