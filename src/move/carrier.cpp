@@ -9,6 +9,7 @@
 #include <peerlane/error.hpp>
 
 #include "kernels/kernel.hpp"
+#include "move/reach.hpp"
 
 namespace peerlane::move {
 namespace {
@@ -105,7 +106,7 @@ void Carrier::check_ends(const MessageEnds& ends) const {
 
 void Carrier::check_range(Address at, std::uint64_t bytes, bool write) {
     auto const side = write ? "destination" : "source";
-    auto found = driver_.provenance(at);
+    auto const found = driver_.provenance(at);
     if (found.bytes == 0 || found.kind == MemoryKind::pageable || at - found.base > found.bytes ||
         bytes > found.bytes - (at - found.base)) {
         throw std::invalid_argument(
@@ -115,36 +116,16 @@ void Carrier::check_range(Address at, std::uint64_t bytes, bool write) {
         return;
     }
     auto const owner = found.place.index;
-    auto const reaches = [&] {
-        return found.kind == MemoryKind::managed ||
-               std::count(found.kernel_access.begin(), found.kernel_access.end(), device()) != 0;
-    };
-    if (owner != device()) {
-        auto const check = write ? Check::store : Check::load;
-        auto const* const verdict = ready_.verdicts.pair(device(), owner);
-        auto const* const pair = ready_.machine.pair(device(), owner);
-        auto const proven = verdict != nullptr && (*verdict)[check].result == Result::ok;
-        auto const claimed = ready_.trust_claimed && (pair == nullptr || pair->claim.value_or(true));
-        if (!proven && !claimed) {
-            throw std::invalid_argument(fmt::format("message: {} of device {} to memory of device {} are not proven",
-                                                    write ? "stores" : "loads", device(), owner));
-        }
-        if (!reaches()) {
-            (void)driver_.enable_access({device(), owner});
-        }
+    auto const self = gpu(device());
+    auto const leg =
+        write ? Leg{self, found.place, Engine::kernel, self} : Leg{found.place, self, Engine::kernel, self};
+    if (owner != device() && !may_use(ready_, leg)) {
+        throw std::invalid_argument(fmt::format("message: {} of device {} to memory of device {} are not proven",
+                                                write ? "stores" : "loads", device(), owner));
     }
-    if (reaches()) {
-        return;
-    }
-    if (found.kind == MemoryKind::virtual_memory) {
-        (void)driver_.grant(at, device(), Access::read_write);
-    } else if (found.pool) {
-        (void)driver_.grant(*found.pool, device(), Access::read_write);
-    }
-    found = driver_.provenance(at);
-    if (!reaches()) {
-        throw Error({code::illegal_address, "courier", device(), owner,
-                     "its kernels cannot reach this memory and it cannot be granted: allocate it otherwise"});
+    if (!reaches(found, device())) {
+        (void)driver_.enable_access({device(), owner});
+        grant_reach(driver_, device(), at, found, "courier");
     }
 }
 

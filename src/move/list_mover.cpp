@@ -10,6 +10,7 @@
 
 #include "kernels/kernel.hpp"
 #include "kernels/strided.hpp"
+#include "move/reach.hpp"
 
 namespace peerlane::move {
 namespace {
@@ -72,15 +73,6 @@ ListMover::Numbers ListMover::read(PageIndices given, std::uint64_t count) const
     return numbers;
 }
 
-bool ListMover::allowed(Check check, int accessor, int owner) const {
-    if (ready_.trust_claimed) {
-        auto const* const pair = ready_.machine.pair(accessor, owner);
-        return pair == nullptr || pair->claim.value_or(true);
-    }
-    auto const* const verdict = ready_.verdicts.pair(accessor, owner);
-    return verdict != nullptr && (*verdict)[check].result == Result::ok;
-}
-
 Way ListMover::way_of(Place from, Place to, std::uint64_t bytes, std::optional<int> stream) const {
     if (from.is_host() && to.is_host()) {
         throw std::invalid_argument("a list has at least one end on a device");
@@ -88,8 +80,8 @@ Way ListMover::way_of(Place from, Place to, std::uint64_t bytes, std::optional<i
     if (from == to || from.is_host() || to.is_host()) {
         return {from, to, from.is_device() ? from.index : to.index, false};
     }
-    auto const push = allowed(Check::store, from.index, to.index);
-    auto const pull = allowed(Check::load, to.index, from.index);
+    auto const push = may_use(ready_, {from, to, Engine::kernel, from});
+    auto const pull = may_use(ready_, {from, to, Engine::kernel, to});
     if (pull && (!push || stream != from.index || bytes >= pull_worth_bytes)) {
         return {from, to, to.index, false};
     }
@@ -114,7 +106,7 @@ bool ListMover::reads_in_place(int issuer, const Numbers& list) {
     if (list.device->index == issuer) {
         return true;
     }
-    if (!allowed(Check::load, issuer, list.device->index)) {
+    if (!may_use(ready_, {*list.device, gpu(issuer), Engine::kernel, gpu(issuer)})) {
         return false;
     }
     map(issuer, address_of(list.given.at));

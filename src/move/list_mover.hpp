@@ -108,7 +108,6 @@ class ListMover {
     };
     [[nodiscard]] Found find(const void* at, const char* side) const;
     [[nodiscard]] Numbers read(PageIndices given, std::uint64_t count) const;
-    [[nodiscard]] bool allowed(Check check, int accessor, int owner) const;
     /// Who moves a list. `stream`: device of the caller's stream, where one is known.
     [[nodiscard]] Way way_of(Place from, Place to, std::uint64_t bytes, std::optional<int> stream) const;
     /// True when kernels of the device may read this list where it lies; makes the mapping.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "move/mover_state.hpp"
+#include "move/reach.hpp"
 
 namespace peerlane {
 namespace {
@@ -18,23 +19,6 @@ bool between_devices(Place a, Place b) {
 }
 
 }  // namespace
-
-bool Mover::State::allowed(const Leg& leg) const {
-    if (!between_devices(leg.from, leg.to)) {
-        return true;
-    }
-    auto const pushed = leg.issuer == leg.from;
-    auto const accessor = leg.issuer.index;
-    auto const owner = pushed ? leg.to.index : leg.from.index;
-    if (ready.trust_claimed) {
-        auto const* const pair = ready.machine.pair(accessor, owner);
-        return pair == nullptr || pair->claim.value_or(true);
-    }
-    auto const check =
-        leg.engine == Engine::copy ? (pushed ? Check::push : Check::pull) : (pushed ? Check::store : Check::load);
-    auto const* const verdict = ready.verdicts.pair(accessor, owner);
-    return verdict != nullptr && (*verdict)[check].result == Result::ok;
-}
 
 std::optional<double> Mover::State::measured_s(const Leg& leg, std::uint64_t bytes) const {
     auto const* const found = ready.profile.leg(leg);
@@ -64,13 +48,13 @@ std::optional<move::Decision::Side> Mover::State::side_of(const Choice& choice, 
     auto const best_s = measured_s(best, choice.bytes);
     auto const near = [&](std::optional<double> seconds) { return !seconds || !best_s || *seconds <= *best_s + hop_s; };
     move::Decision::Side side;
-    if (allowed(by_copy) && near(copy_s)) {
+    if (move::may_use(ready, by_copy) && near(copy_s)) {
         side.behind = by_copy;
-    } else if (allowed(by_kernel) && near(kernel_s)) {
+    } else if (move::may_use(ready, by_kernel) && near(kernel_s)) {
         side.behind = by_kernel;
     }
     auto const sooner = copy_s && kernel_s ? *kernel_s < *copy_s : choice.bytes <= options.small_kernel_bytes;
-    if (allowed(by_kernel) && sooner) {
+    if (move::may_use(ready, by_kernel) && sooner) {
         side.idle = by_kernel;
     }
     return side.behind ? std::optional(side) : std::nullopt;
@@ -98,7 +82,7 @@ std::unique_ptr<move::Decision> Mover::State::decide(Place from, Place to, std::
         decision->to_side = side_of(decision->choice, from, to, to);
     }
     Leg const other{from, to, Engine::copy, decision->leg.issuer};
-    if (decision->leg.engine == Engine::kernel && allowed(other) && bytes <= options.small_kernel_bytes) {
+    if (decision->leg.engine == Engine::kernel && move::may_use(ready, other) && bytes <= options.small_kernel_bytes) {
         decision->leg = other;  // in another stream it comes behind an event anyway
     }
     return decision;

@@ -93,7 +93,6 @@ struct Mover::State {
     [[nodiscard]] std::unique_ptr<move::Decision> decide(Place from, Place to, std::uint64_t bytes) const;
     [[nodiscard]] std::optional<move::Decision::Side> side_of(const Choice& choice, Place from, Place to,
                                                               Place issuer) const;
-    [[nodiscard]] bool allowed(const Leg& leg) const;
     [[nodiscard]] std::optional<double> measured_s(const Leg& leg, std::uint64_t bytes) const;
     [[nodiscard]] bool behind_other_work(StreamView stream) const;
     void copy_single(const move::Decision& decision, Location to, Location from, bool kernels_reach,

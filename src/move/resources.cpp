@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "move/reach.hpp"
+
 namespace peerlane::move {
 namespace {
 
@@ -256,24 +258,10 @@ void make_reachable(Driver& driver, Resources& resources, int issuer, Address at
     make_reachable(driver, resources, issuer, at, driver.provenance(at));
 }
 
-void make_reachable(Driver& driver, Resources& resources, int issuer, Address at, Provenance found) {
-    auto const reaches = [&] {
-        return !found.place.is_device() || found.place.index == issuer || found.kind == MemoryKind::managed ||
-               std::count(found.kernel_access.begin(), found.kernel_access.end(), issuer) != 0;
-    };
-    if (reaches()) {
-        return;
-    }
-    resources.map({found.place, gpu(issuer), Engine::kernel, gpu(issuer)});
-    if (found.kind == MemoryKind::virtual_memory) {
-        static_cast<void>(driver.grant(at, issuer, Access::read_write));
-    } else if (found.pool) {
-        static_cast<void>(driver.grant(*found.pool, issuer, Access::read_write));
-    }
-    found = driver.provenance(at);
-    if (!reaches()) {
-        throw Error({code::illegal_address, "map", issuer, found.place.index,
-                     "kernels cannot reach this memory and it cannot be granted: allocate it otherwise"});
+void make_reachable(Driver& driver, Resources& resources, int issuer, Address at, const Provenance& found) {
+    if (!reaches(found, issuer)) {
+        resources.map({found.place, gpu(issuer), Engine::kernel, gpu(issuer)});
+        grant_reach(driver, issuer, at, found, "map");
     }
 }
 

@@ -116,6 +116,6 @@ class Resources {
 /// enabled, pool and virtual memory granted. Throws Error 700's code where that is refused.
 void make_reachable(Driver& driver, Resources& resources, int issuer, Address at);
 /// The same where the memory was looked up before.
-void make_reachable(Driver& driver, Resources& resources, int issuer, Address at, Provenance found);
+void make_reachable(Driver& driver, Resources& resources, int issuer, Address at, const Provenance& found);
 
 }  // namespace peerlane::move

@@ -11,6 +11,7 @@
 #include "kernels/kernel.hpp"
 #include "kernels/segments.hpp"
 #include "move/list_mover.hpp"
+#include "move/reach.hpp"
 
 namespace peerlane::move {
 namespace {
@@ -111,9 +112,7 @@ void ListMover::segment_list(const Way& way, const std::vector<Segment>& segment
         return;
     }
     auto const peers = way.from.is_device() && way.to.is_device() && way.from != way.to;
-    auto const pushed = way.from.is_device() && way.issuer == way.from.index;
-    auto const other = pushed ? way.to.index : way.from.index;
-    auto const by_engine = !peers || allowed(pushed ? Check::push : Check::pull, way.issuer, other);
+    auto const by_engine = may_use(ready_, {way.from, way.to, Engine::copy, gpu(way.issuer)});
     auto const worth = [&](const Segment& segment) { return segment.bytes >= engine_worth_bytes; };
     auto const large = static_cast<std::size_t>(std::count_if(segments.begin(), segments.end(), worth));
     auto const split = by_engine && large <= most_engine_copies;
