@@ -119,14 +119,14 @@ def dgx_2():
     return m
 
 
-def hopper_board(m, per_switch):
+def hopper_board(m, per_switch, latency_s=None):
     """Eight SXM devices, each with an own x16 port of its socket, four NVSwitches."""
     for socket in (0, 1):
         m.numa(socket, socket)
     for i in range(8):
         m.device(i, m.bridge(f"sw{i}", m.host_bridge(f"numa:{i // 4}", 307.2), 5), 5, numa=i // 4)
     m.join("numa:0", "numa:1", "interconnect", width=4, capacity_gbs=192.0)
-    m.nvswitches(per_switch, 4)
+    m.nvswitches(per_switch, 4, latency_s=latency_s)
     return m
 
 
@@ -140,6 +140,56 @@ def h100_8():
         "nvlink_duplex": figure(0.988, "h200-pair: 784 both ways, 396.7 one way"),
     }
     return hopper_board(m, [5, 4, 4, 5])
+
+
+H200_BOARD = ("Figures of a device and of its links are those of h200-pair, two of such devices: " + H200_FACTS + ". NOT measured on this many devices: NVSwitches "
+              "and their links (5, 4, 4, 5) are those of h100-8, the same board; ")
+
+
+def h200_figures():
+    """What a device and its own links do, of h200-pair. What several devices share stays at the defaults: the pair's host memory (163 GB/s, reads and
+    writes mixed in a guest) would have to be scaled, and nobody measured how."""
+    of_pair = "h200-pair, "
+    return {
+        "nvlink_efficiency": figure(0.83, of_pair + "large pushed copy 396.7 of 478.1 GB/s"),
+        "nvlink_duplex": figure(0.988, of_pair + "784 both ways, 396.7 one way"),
+        "peer_copy_gbs": figure(396.7, of_pair + "copy engine, pushed, 1 GiB"),
+        "peer_pull_gbs": figure(395.6, of_pair + "copy engine, pulled, 1 GiB"),
+        "pcie_efficiency": figure(0.881, of_pair + "host to device alone, 55.5 of 63.02 GB/s"),
+        "to_device_gbs": figure(55.5, of_pair + "host to device alone"),
+        "from_device_gbs": figure(55.3, of_pair + "device to host alone"),
+        "pcie_duplex": figure(0.922, of_pair + "51.0 GB/s out of a device while others go in, 55.3 alone"),
+        "host_port_duplex": figure(0.909, of_pair + "51.0 out and 49.9 in at once, of 55.5 each"),
+        "staged_by_driver_gbs": figure(37.2, "h100-8: P2P off, 36.3 to 38.1"),
+        "pageable_gbs": figure(7.0, of_pair + "copies from pageable memory"),
+        "pull_ramp_gbs": figure(203.0, of_pair + "kernel pull with few requests under way (8 blocks)"),
+        "local_gbs": figure(4416.0, "0.92 of the 4.8 TB/s of the vendor's data sheet; the part chosen on reads of h200-pair 4096 bytes apart"),
+        "piece_overhead_bytes": figure(246, of_pair + "512 bytes a page, 132 blocks: 250 of 370 GB/s"),
+        "piece_s": figure(78e-9, of_pair + "512 bytes a page, 32 blocks: 210 GB/s"),
+        "copy_engines": figure(3, "device attribute on h200-pair"),
+        "multiprocessors": figure(132, "vendor's data sheet"),
+    }
+
+
+def h200_4():
+    m = Machine("h200-4", "Four H200 in a virtual machine, as h200-pair with four devices. " + H200_BOARD + "that the guest sees one NUMA node with eight "
+                "channels of DDR5-4800 and neither PCIe switch nor NVSwitch addresses is assumed.",
+                "NVIDIA H200", 4, virtualized=True, compute_capability=90, memory_bytes=150754820096)
+    m.numa(0, 0)
+    for i in range(4):
+        m.device(i, m.host_bridge("numa:0", 307.2), 5, numa=0, bus=f"0000:00:{i + 6:02x}.0")
+    m.nvswitches([5, 4, 4, 5], 4, latency_s=178e-9)
+    m.simulation = h200_figures()
+    return m
+
+
+def h200_8():
+    m = Machine("h200-8", "HGX H200: 8 H200 SXM. " + H200_BOARD + "PCIe 5 x16 a device through its own switch, eight channels of DDR5-4800 a socket and "
+                "four UPI links of 16 GT/s: the common form of such servers, assumed.",
+                "NVIDIA H200", 8, compute_capability=90, memory_bytes=150754820096)
+    m.simulation = h200_figures()
+    return hopper_board(m, [5, 4, 4, 5], latency_s=178e-9)
+
 
 
 def h800_8():
@@ -267,4 +317,4 @@ def azure_ndv5():
     return m
 
 
-ALL = (h200_pair, h100_8, h800_8, a100_8, dgx_1v, dgx_2, v100_partial_mesh, gb200_4, a100_pcie_pairs_4, aws_p4d, azure_ndv5)
+ALL = (h200_pair, h200_4, h200_8, h100_8, h800_8, a100_8, dgx_1v, dgx_2, v100_partial_mesh, gb200_4, a100_pcie_pairs_4, aws_p4d, azure_ndv5)
