@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 namespace peerlane::plan {
 namespace {
@@ -11,7 +12,8 @@ constexpr std::uint64_t least_split = 256 << 10;
 /// A lane that adds less to the others than that is not tried.
 constexpr double least_part = 0.02;
 constexpr std::size_t most_routes = 8;
-/// Lanes are tried fastest first; after so many in a row that gained nothing slower ones will not.
+/// Lanes are tried fastest first; after so many of a kind in a row that gained nothing slower ones of it will not. Of a
+/// kind: relays, which lead over the ports of the direct lane, say nothing of the way through the host.
 constexpr int most_failures = 3;
 
 /// What a split may be made of: of the direct lanes the best by copy engine (a kernel beside one gained nothing:
@@ -65,8 +67,12 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
     auto rate = lanes[static_cast<std::size_t>(in.front())].rate();
     Scored fallback;
     std::vector<int> fallback_lanes;
-    auto failures = 0;
-    for (std::size_t i = 1; i < pool.size() && in.size() < most_routes && failures < most_failures; ++i) {
+    std::map<LaneKind, int> failures;
+    for (std::size_t i = 1; i < pool.size() && in.size() < most_routes; ++i) {
+        auto& failed = failures[lanes[static_cast<std::size_t>(pool[i].front())].kind];
+        if (failed >= most_failures) {
+            continue;
+        }
         Scored gained;
         std::vector<int> gained_lanes;
         for (auto const index : pool[i]) {
@@ -93,10 +99,10 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
             rate += lanes[static_cast<std::size_t>(gained_lanes.back())].rate();
             in = std::move(gained_lanes);
             best = std::move(gained);
-            failures = 0;
+            failures.clear();
             continue;
         }
-        ++failures;
+        ++failed;
         if (in.size() == 1 && (!fallback.possible() || gained.seconds < fallback.seconds)) {
             fallback = std::move(gained);
             fallback_lanes = std::move(gained_lanes);

@@ -200,6 +200,18 @@ TEST(KnownAnswers, H200PairSendsAboutElevenPercentOfAGibThroughTheHost) {
     }
 }
 
+// Eight devices of a fabric: six relays, all over the ports of the direct way, are faster lanes than the host's and
+// gain nothing. The host's is tried all the same.
+TEST(KnownAnswers, ManyDevicesOfAFabricSplitOverTheHostAsTwoDo) {
+    for (auto const* name : {"h200-pair", "h200-4", "h200-8", "h100-8"}) {
+        auto const choice = trusting(named(name)).explain(gpu(0), gpu(1), 1_GiB);
+        ASSERT_EQ(choice.routes.size(), 2U) << name;
+        EXPECT_EQ(brief({choice.routes[0]}), "push") << name;
+        EXPECT_EQ(brief({choice.routes[1]}), "staged host:0") << name;
+        EXPECT_NEAR(choice.routes[1].share, 0.11, 0.02) << name;
+    }
+}
+
 // As the driver alone describes it: no links, no node of the host. What was measured says that nothing is shared.
 TEST(KnownAnswers, H200PairWithoutItsLinksSendsAsMuchThroughTheHost) {
     Machine bare;
