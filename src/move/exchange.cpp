@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <stdexcept>
 
 #include <peerlane/error.hpp>
 
 #include "move/mover_state.hpp"
-#include "move/router.hpp"
-#include "move/schedule.hpp"
+#include "move/order.hpp"
 
 namespace peerlane {
 
@@ -30,40 +28,6 @@ struct Asked {
     Location to, from;
     std::uint64_t bytes = 0;
 };
-
-/// Multiprocessors taken from the application have to bring something.
-constexpr double worth_it = 0.8;
-
-struct Order {
-    std::vector<PlannedCopy> plan{};
-    std::vector<move::Placed> placed{};
-    double makespan_s = 0;
-};
-
-/// `with_kernels`: what a device has more copies for than copy engines goes by kernels, where those may be trusted.
-Order ordered(const move::Router& router, const std::vector<const move::Router::Ways*>& ways, bool with_kernels) {
-    Order order;
-    std::vector<move::Task> tasks;
-    std::map<int, int> copies;  // of each issuer
-    for (auto const* const of : ways) {
-        auto const* way = &of->best;
-        auto const& leg = way->route.legs.front();
-        auto const engines = router.engines(leg.issuer.index);
-        if (with_kernels && way->route.legs.size() == 1 && leg.engine == Engine::copy && of->kernel &&
-            copies[leg.issuer.index]++ % (2 * engines + 1) >= engines) {
-            way = &*of->kernel;
-        }
-        order.plan.push_back({0, 0, way->route});
-        tasks.push_back(router.task(*way));
-    }
-    order.placed = move::schedule(tasks, router.capacity());
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-        order.plan[i].start_s = order.placed[i].start_s;
-        order.plan[i].end_s = order.placed[i].end_s;
-        order.makespan_s = std::max(order.makespan_s, order.placed[i].end_s);
-    }
-    return order;
-}
 
 /// For each copy a stream of its first issuer in which what comes before it is planned to be over.
 std::vector<std::pair<int, std::size_t>> streams_for(const std::vector<PlannedCopy>& plan,
@@ -123,12 +87,11 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
                      "an exchange cannot be recorded: capture its copies one by one; the capture goes on"});
     }
     std::vector<Asked> asked;
+    std::vector<move::Flow> flows;
     std::unique_lock lock(mover.mutex);
-    if (!mover.router) {
-        mover.router = std::make_unique<move::Router>(driver, mover.planner);
+    if (!mover.orders) {
+        mover.orders = std::make_unique<move::Orders>(driver, mover.planner);
     }
-    auto& router = *mover.router;
-    std::vector<const move::Router::Ways*> ways;
     for (auto const& copy : copies) {
         if (copy.bytes == 0) {
             throw std::invalid_argument("exchange: a copy of 0 bytes");
@@ -139,18 +102,11 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
             throw std::invalid_argument("exchange: pageable host memory; pin or register it");
         }
         asked.push_back({{target.place, address_of(copy.to)}, {source.place, address_of(copy.from)}, copy.bytes});
-        ways.push_back(&router.ways(source.place, target.place, copy.bytes));
+        flows.push_back({source.place, target.place, copy.bytes});
     }
-    auto order_of_copies = ordered(router, ways, false);
-    if (auto by_kernels = ordered(router, ways, true); by_kernels.makespan_s < order_of_copies.makespan_s * worth_it) {
-        order_of_copies = std::move(by_kernels);
-    }
-    auto const& placed = order_of_copies.placed;
-    auto& plan = order_of_copies.plan;
-    std::vector<std::size_t> order(plan.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return placed[a].start_s < placed[b].start_s; });
+    auto const& order_of_copies = mover.orders->of(flows);
+    auto const& plan = order_of_copies.plan;
+    auto const& order = order_of_copies.by_start;
     auto state = std::make_unique<Exchange::State>(Exchange::State{driver,
                                                                    Event(driver, stream.device, true),
                                                                    Event(driver, stream.device, true),
@@ -168,16 +124,14 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
         }
     }
     auto const where = streams_for(plan, order, Mover::State::most_exchange_streams);
-    std::map<std::pair<int, std::size_t>, bool> begun;
+    std::map<std::pair<int, std::size_t>, std::size_t> latest;  // copy of each stream
     driver.record(state->start.view(), stream);
     for (auto const i : order) {
-        auto& helper = mover.exchange_stream(where[i].first, where[i].second);
-        auto const on = helper.view();
-        if (auto& known = begun[where[i]]; !known) {
+        auto const on = mover.exchange_stream(where[i].first, where[i].second).view();
+        if (latest.find(where[i]) == latest.end()) {
             driver.wait(on, state->start.view());
-            known = true;
         }
-        for (auto const before : placed[i].after) {
+        for (auto const before : order_of_copies.placed[i].after) {
             if (where[before] != where[i]) {
                 driver.wait(on, mover.exchange_event(where[before].first, before).view());
             }
@@ -185,11 +139,10 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
         mover.remember(plan[i].route.legs.back());
         mover.executor.submit({plan[i].route}, asked[i].bytes, asked[i].to, asked[i].from, on, mover.resources);
         driver.record(mover.exchange_event(where[i].first, i).view(), on);
+        latest[where[i]] = i;
     }
-    for (auto const& [at, known] : begun) {
-        auto const last =
-            std::find_if(order.rbegin(), order.rend(), [&, a = at](std::size_t i) { return where[i] == a; });
-        driver.wait(stream, mover.exchange_event(at.first, *last).view());
+    for (auto const& [at, last] : latest) {
+        driver.wait(stream, mover.exchange_event(at.first, last).view());
     }
     driver.record(state->end.view(), stream);
     return state;

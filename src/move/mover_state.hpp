@@ -15,7 +15,7 @@
 #include "move/executor.hpp"
 #include "move/list_mover.hpp"
 #include "move/pageable.hpp"
-#include "move/router.hpp"
+#include "move/order.hpp"
 
 namespace peerlane {
 
@@ -87,7 +87,7 @@ struct Mover::State {
     move::Decisions decisions;
     std::vector<std::shared_ptr<void>> graphs{};  ///< that the driver does not keep
     std::vector<Finding> findings{};
-    std::unique_ptr<move::Router> router{};  ///< of exchanges, when there was one
+    std::unique_ptr<move::Orders> orders{};  ///< of exchanges, when there was one
 
   private:
     [[nodiscard]] std::unique_ptr<move::Decision> decide(Place from, Place to, std::uint64_t bytes) const;

@@ -6,6 +6,23 @@
 #include <fmt/format.h>
 
 namespace peerlane::move {
+namespace {
+
+constexpr std::size_t ports_of_a_device = 4;  ///< out and in, to peers and to the host
+
+template <class Add>
+void add_ports(const Leg& leg, Add&& add) {
+    auto const host = leg.from.is_host() || leg.to.is_host();
+    auto const port = [&](Place place, std::size_t number) {
+        if (place.is_device()) {
+            add(ports_of_a_device * static_cast<std::size_t>(place.index) + (host ? 2 : 0) + number);
+        }
+    };
+    port(leg.from, 0);
+    port(leg.to, 1);
+}
+
+}  // namespace
 
 Router::Router(const Driver& driver, const Planner& planner)
     : planner_(planner),
@@ -14,6 +31,11 @@ Router::Router(const Driver& driver, const Planner& planner)
       links_(planner.machine().graph.links.size()) {
     for (auto const& link : planner.machine().graph.links) {
         capacity_.push_back(link.capacity_gbs.value_or(0));
+    }
+    if (links_ == 0) {  // nobody described the machine
+        links_ = ports_of_a_device * planner.machine().devices.size();
+        capacity_.assign(links_, 0);
+        ports_only_ = true;
     }
     for (int device = 0; device < driver.device_count(); ++device) {
         capacity_.push_back(-std::max(1, driver.capabilities(device).copy_engines));
@@ -65,6 +87,13 @@ Task Router::task(const Way& way) const {
         }
     };
     for (auto const& leg : way.route.legs) {
+        if (ports_only_) {
+            add_ports(leg, add);
+            if (leg.engine == Engine::copy) {
+                add(links_ + static_cast<std::size_t>(leg.issuer.index));
+            }
+            continue;
+        }
         for (auto const link : load_.links_of(leg)) {
             if (link < 0 || static_cast<std::size_t>(link) >= links_) {
                 continue;  // memory of a NUMA node, which serves more than its links bring

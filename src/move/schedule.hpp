@@ -19,8 +19,13 @@ struct Placed {
     std::vector<std::size_t> after{};
 };
 
-/// Greedy: next comes the task that can start soonest; of those the one whose busiest link has most before it. A link
-/// without a capacity (0) serves one at a time, one with a negative capacity as many as that says, whatever their rate.
+/// Greedy: next comes the task that can start soonest; of those the one whose busiest link has most before it, and of
+/// those the one that is named first. Times that differ by less than a twentieth of a task are the same: they are
+/// measured. A link without a capacity (0) serves one at a
+/// time, one with a negative capacity as many as that says, whatever their rate.
 std::vector<Placed> schedule(const std::vector<Task>& tasks, const std::vector<double>& capacity);
+
+/// What the busiest link needs for its tasks: no order takes less.
+double least_makespan(const std::vector<Task>& tasks, const std::vector<double>& capacity);
 
 }  // namespace peerlane::move

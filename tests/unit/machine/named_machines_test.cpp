@@ -157,7 +157,7 @@ TEST_P(NamedMachine, MirroredPairsAgree) {
 TEST(NamedMachines, AreTheOnesThatWereAskedFor) {
     auto const found = names();
     for (auto const* name :
-         {"h200-pair", "h100-8", "h800-8", "a100-8", "dgx-1v", "dgx-2", "v100-partial-mesh", "gb200-4",
+         {"h200-pair", "h200-4", "h200-8", "h100-8", "h800-8", "a100-8", "dgx-1v", "dgx-2", "v100-partial-mesh", "gb200-4",
           "rtx4090-8-dual-epyc", "a6000-6", "switchtec-flat-8", "switchtec-root-leaf-8", "pex890xx-8",
           "a100-pcie-pairs-4", "mi250x-8", "mi300x-8", "rtx3090-no-p2p-8", "aws-p4d-24xl", "azure-ndv5"}) {
         EXPECT_EQ(std::count(found.begin(), found.end(), name), 1) << name;
