@@ -44,17 +44,18 @@ Context::Context(const Machine& machine_, const Facts& facts_, const Verdicts& v
             accelerators.push_back(&one);
         }
     }
-    for (auto const& device : machine.devices) {
-        auto const at = static_cast<std::size_t>(device.id);
+    for (std::size_t at = 0; at < machine.devices.size(); ++at) {
+        auto const& device = machine.devices[at];
+        auto& bus_of = buses_[device.id];
         auto const& managed = facts.nvml.devices;
         auto const same =
             std::find_if(managed.begin(), managed.end(), [&](const NvmlDevice& one) { return one.index == device.id; });
         if (device.bus) {
-            buses_.push_back(*device.bus);
+            bus_of = *device.bus;
         } else if (same != managed.end()) {
-            buses_.push_back(same->bus);
+            bus_of = same->bus;
         } else {
-            buses_.push_back(accelerators.size() == machine.devices.size() ? accelerators[at]->bus : std::string());
+            bus_of = accelerators.size() == machine.devices.size() ? accelerators[at]->bus : std::string();
         }
     }
     for (auto const& pair : machine.pairs) {
@@ -78,9 +79,23 @@ Context::Context(const Machine& machine_, const Facts& facts_, const Verdicts& v
     }
 }
 
+std::vector<int> Context::ids() const {
+    std::vector<int> ids;
+    for (auto const& device : machine.devices) {
+        ids.push_back(device.id);
+    }
+    return ids;
+}
+
+const std::string& Context::bus(int device) const {
+    static const std::string unknown;
+    auto const found = buses_.find(device);
+    return found == buses_.end() ? unknown : found->second;
+}
+
 int Context::device_at(const std::string& bus) const {
     auto const whole = [](const std::string& text) { return text.find('.') == std::string::npos ? text + ".0" : text; };
-    for (int device = 0; device < devices(); ++device) {
+    for (auto const device : ids()) {
         if (!this->bus(device).empty() && whole(this->bus(device)) == whole(bus)) {
             return device;
         }

@@ -1,6 +1,7 @@
 #pragma once
 /// What the groups of causes look at, joined: devices by bus address, pairs by what was proven of them.
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,8 +23,10 @@ class Context {
     const Verdicts& verdicts;
 
     [[nodiscard]] int devices() const { return static_cast<int>(machine.devices.size()); }
+    /// Their numbers, ascending: some are missing where only a part of the machine is looked at.
+    [[nodiscard]] std::vector<int> ids() const;
     /// Its bus address, "" when nothing tells it.
-    [[nodiscard]] const std::string& bus(int device) const { return buses_[static_cast<std::size_t>(device)]; }
+    [[nodiscard]] const std::string& bus(int device) const;
     /// The device with this address; an address without a function number matches too. -1 when none has it.
     [[nodiscard]] int device_at(const std::string& bus) const;
     [[nodiscard]] const PciFunction* function(int device) const;
@@ -62,7 +65,7 @@ class Context {
     [[nodiscard]] std::vector<std::string> switches() const;
 
   private:
-    std::vector<std::string> buses_;
+    std::map<int, std::string> buses_;
     Pairs all_, over_pcie_;
     std::set<DirectedPair> not_right_;
     bool guest_ = false;

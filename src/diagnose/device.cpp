@@ -21,7 +21,7 @@ Pairs owned_by(int owner, const Pairs& among) {
 void display(const Context& context, Findings& findings) {
     Pairs pairs;
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         // Peer traffic over a fabric does not pass the window.
         auto const reached = owned_by(device, context.over_pcie());
         if (reached.empty()) {
@@ -55,7 +55,7 @@ void display(const Context& context, Findings& findings) {
 void windows(const Context& context, Findings& findings) {
     Pairs pairs;
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const* const managed = context.managed(device);
         auto const* const function = context.function(device);
         auto const memory = managed != nullptr && managed->memory_bytes ? managed->memory_bytes
@@ -93,7 +93,7 @@ void windows(const Context& context, Findings& findings) {
 void partitions(const Context& context, Findings& findings) {
     Pairs pairs;
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const* const managed = context.managed(device);
         auto const& told = *context.machine.device(device);
         auto const asked = managed != nullptr && managed->mig.value_or(false);
@@ -136,7 +136,7 @@ void models(const Context& context, Findings& findings) {
         return;
     }
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const [name, capability] = describe(device);
         if (!name.empty() || capability) {
             evidence.push_back(fmt::format(

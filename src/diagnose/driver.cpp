@@ -43,7 +43,7 @@ void branches(const Context& context, Findings& findings) {
     Pairs pairs;
     std::vector<std::string> evidence;
     int wanted = 0;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const* const managed = context.managed(device);
         auto const capability = managed != nullptr ? managed->compute_capability : std::nullopt;
         auto const entry = std::find_if(oldest.begin(), oldest.end(),

@@ -126,8 +126,7 @@ struct Judged {
     Pairs inactive_pairs, absent_pairs;
 };
 
-void judge_links(const Context& context, int device, const std::vector<Links>& all, Judged& judged) {
-    auto const& own = all[static_cast<std::size_t>(device)];
+void judge_links(const Context& context, int device, const Links& own, const std::vector<Links>& all, Judged& judged) {
     auto const described = with_model(context, device);
     auto const model = described.model.value_or("");
     auto const part = model.empty() ? std::nullopt : nvlink_part(described);
@@ -181,12 +180,14 @@ void judge_links(const Context& context, int device, const std::vector<Links>& a
 
 void link_states(const Context& context, Findings& findings) {
     std::vector<Links> all;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         all.push_back(links_of(context, device));
     }
     Judged judged;
-    for (int device = 0; device < context.devices(); ++device) {
-        auto const& own = all[static_cast<std::size_t>(device)];
+    auto const devices = context.ids();
+    for (std::size_t at = 0; at < devices.size(); ++at) {
+        auto const device = devices[at];
+        auto const& own = all[at];
         // A fabric that never came up explains that all its links are down; partitions refuse the question.
         auto const explained = own.up == 0 && (unfinished(context, device) || findings.has("fabric-manager-missing") ||
                                                findings.has("fabric-manager-version"));
@@ -194,7 +195,7 @@ void link_states(const Context& context, Findings& findings) {
         auto const partitioned =
             context.machine.device(device)->mig.value_or(false) || (managed != nullptr && managed->mig.value_or(false));
         if (!explained && !partitioned) {
-            judge_links(context, device, all, judged);
+            judge_links(context, device, own, all, judged);
         }
     }
     if (!judged.inactive.empty()) {
@@ -247,7 +248,7 @@ void provisioning(const Context& context, Findings& findings) {
     }
     Pairs pairs;
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         if (!unfinished(context, device)) {
             continue;
         }

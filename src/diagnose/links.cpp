@@ -48,7 +48,7 @@ const PciRate* under_load(const Context& context, int device) {
 void downgraded(const Context& context, Findings& findings) {
     Pairs pairs;
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const most = both_ends(context, device);
         auto const* const own = context.function(device);
         auto const* const managed = context.managed(device);
@@ -87,7 +87,7 @@ void narrow_slots(const Context& context, Findings& findings) {
     }
     Pairs pairs;
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const* const own = context.function(device);
         auto const* const port = context.port_above(device);
         if (own == nullptr || port == nullptr || !own->most.width || !port->most.width ||
@@ -133,7 +133,7 @@ void counters(const Context& context, Findings& findings) {
             continue;
         }
         bool ours = false;
-        for (int device = 0; device < context.devices(); ++device) {
+        for (auto const device : context.ids()) {
             auto const* const own = context.function(device);
             auto const above =
                 own != nullptr && std::find(own->above.begin(), own->above.end(), after.bus) != own->above.end();

@@ -42,7 +42,7 @@ void translation(const Context& context, Findings& findings) {
         return;
     }
     std::vector<std::string> evidence;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const* const own = context.function(device);
         if (translating(own)) {
             evidence.push_back(fmt::format("{}: {}{}", sysfs(own->bus, "iommu_group/type"), own->iommu_type,
@@ -211,7 +211,7 @@ void guest_view(const Context& context, Findings& findings) {
     if (!host.hypervisor_type.empty()) {
         evidence.push_back("/sys/hypervisor/type: " + host.hypervisor_type);
     }
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         auto const* const managed = context.managed(device);
         if (managed != nullptr && (managed->virtualization == 1 || managed->virtualization == 2)) {
             evidence.push_back(fmt::format("management library: {} is {}", context.label(device),
@@ -226,7 +226,7 @@ void guest_view(const Context& context, Findings& findings) {
 void tree(const Context& context, Findings& findings) {
     auto const& host = context.facts.host;
     bool shown = context.devices() == 0;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         shown = shown || context.bus(device).empty() || context.function(device) != nullptr;
     }
     if ((host.pci_tree && shown) || !context.host_was_read()) {

@@ -208,7 +208,7 @@ void places(const Context& context, Findings& findings) {
     constexpr int usual_places = 8;
     Pairs own, foreign;
     std::vector<std::string> own_lines, foreign_lines;
-    for (int accessor = 0; accessor < context.devices(); ++accessor) {
+    for (auto const accessor : context.ids()) {
         Pairs refused;
         int enabled = 0;
         for (auto const& pair : context.verdicts.pairs) {

@@ -87,7 +87,7 @@ std::map<Kind, std::map<int, double>> best_of_devices(const std::vector<Rated>& 
 std::vector<int> weak_devices(const Context& context, const std::vector<Rated>& rates) {
     auto const best = best_of_devices(rates);
     std::vector<int> weak;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         int slow = 0, fine = 0;
         for (auto const& of_path : best) {
             auto const own = of_path.second.find(device);

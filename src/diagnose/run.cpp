@@ -11,7 +11,7 @@ namespace {
 
 void wedge(const Context& context, Findings& findings) {
     constexpr int busy = 95;
-    for (int device = 0; device < context.devices(); ++device) {
+    for (auto const device : context.ids()) {
         std::vector<std::string> evidence;
         bool idle = false, used = false, nobody = false;
         for (auto const& read : context.facts.run.activity) {

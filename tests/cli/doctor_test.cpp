@@ -120,6 +120,16 @@ TEST(Doctor, OnlyThePairsAskedForAreProven) {
     }
 }
 
+TEST(Doctor, OnlyTheDevicesAskedForWhereverTheyAre) {
+    for (auto const* const devices : {"0,2", "1,3,6", "7"}) {
+        auto const done = simulated("h100-8", {"fact:nvlink:3:5=down"}, {"--quick", "-i", devices});
+        EXPECT_EQ(done.status, devices == std::string("1,3,6") ? 1 : 0) << devices << ": " << done.err;
+        for (auto const& pair : done.document["pairs"]) {
+            EXPECT_THAT(devices, HasSubstr(std::to_string(pair["accessor"].get<int>())));
+        }
+    }
+}
+
 TEST(Doctor, MarkdownIsForATicket) {
     auto const ran = typed("--machine h200-pair --fault push:0:1=flip --format markdown doctor");
     EXPECT_EQ(ran.status, 2);
