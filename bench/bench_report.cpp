@@ -38,6 +38,35 @@ nlohmann::ordered_json of(const Timing& timing) {
     return {{"gbs", timing.gbs}, {"us", timing.us}, {"spread", timing.spread}};
 }
 
+nlohmann::ordered_json of(const std::optional<int>& number) {
+    return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
+}
+
+void add_rest(const Report& report, nlohmann::ordered_json& document) {
+    if (report.simulated) {
+        document["simulated"] = *report.simulated;
+    }
+    if (!report.twin.empty()) {
+        document["twin"] = report.twin;
+    }
+    for (auto const& one : report.left_out) {
+        document["left_out"].push_back({{"case", one.name}, {"reason", one.reason}});
+    }
+    for (auto const& knee : report.knees) {
+        document["knees"].push_back({{"case", knee.name},
+                                     {"helpers", of(knee.seen)},
+                                     {"predicted_helpers", of(knee.predicted)},
+                                     {"simulated_helpers", of(knee.simulated)}});
+    }
+    for (auto const& goal : report.goals) {
+        document["goals"].push_back({{"goal", goal.name},
+                                     {"wanted", goal.wanted},
+                                     {"at_most", goal.at_most},
+                                     {"got", goal.got},
+                                     {"met", goal.met()}});
+    }
+}
+
 }  // namespace
 
 double Row::ratio() const {
@@ -55,6 +84,9 @@ std::string Report::json() const {
         for (auto const& peer : row.peers) {
             auto entry = nlohmann::ordered_json{{"name", peer.name}};
             entry.update(of(peer.timing));
+            if (peer.simulated_us) {
+                entry["simulated_us"] = *peer.simulated_us;
+            }
             peers.push_back(std::move(entry));
         }
         list.push_back({{"case", row.name},
@@ -65,12 +97,18 @@ std::string Report::json() const {
         if (row.predicted_us) {
             list.back()["predicted_us"] = *row.predicted_us;
         }
+        if (row.simulated_us) {
+            list.back()["simulated_us"] = *row.simulated_us;
+        }
+        if (!row.plan.empty()) {
+            list.back()["plan"] = row.plan;
+        }
     }
-    return nlohmann::ordered_json{
-               {"schema", "peerlane.bench/1"}, {"machine", machine},     {"driver", driver}, {"date", today()},
-               {"command", command},           {"rows", std::move(list)}}
-               .dump(2) +
-           "\n";
+    nlohmann::ordered_json document{
+        {"schema", "peerlane.bench/1"}, {"machine", machine},     {"driver", driver}, {"date", today()},
+        {"command", command},           {"rows", std::move(list)}};
+    add_rest(*this, document);
+    return document.dump(2) + "\n";
 }
 
 std::string Report::table() const {
@@ -82,10 +120,25 @@ std::string Report::table() const {
         for (auto const& peer : row.peers) {
             text += fmt::format(" {} {:.1f}", peer.name, peer.timing.gbs);
         }
-        text += row.predicted_us ? fmt::format("  predicted {:.1f} us ({:+.1f} %)", *row.predicted_us,
-                                               (*row.predicted_us / row.ours.us - 1) * 100)
-                                 : "";
-        text += "\n";
+        auto const foretold = [&](const char* word, const std::optional<double>& us) {
+            return us ? fmt::format("  {} {:.1f} us ({:+.1f} %)", word, *us, (*us / row.ours.us - 1) * 100) : "";
+        };
+        text += foretold("predicted", row.predicted_us) + foretold("simulated", row.simulated_us);
+        text += row.plan.empty() ? "\n" : fmt::format("  [{}]\n", row.plan);
+    }
+    for (auto const& one : left_out) {
+        text += fmt::format("left out: {}: {}\n", one.name, one.reason);
+    }
+    auto const helpers = [](const std::optional<int>& number) {
+        return number ? fmt::format("{}", *number) : std::string("none");
+    };
+    for (auto const& knee : knees) {
+        text += fmt::format("knee of {}: after helper {} (predicted {}, simulated {})\n", knee.name, helpers(knee.seen),
+                            helpers(knee.predicted), helpers(knee.simulated));
+    }
+    for (auto const& goal : goals) {
+        text += fmt::format("{:<70} {} {:>7.3f}, got {:>7.3f}  {}\n", goal.name, goal.at_most ? "at most" : "at least",
+                            goal.wanted, goal.got, goal.met() ? "met" : "MISSED");
     }
     return text;
 }
