@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "machine/synthesize.hpp"
+#include "machine/write/bundles.hpp"
 #include "machine/write/shape.hpp"
 #include "machine/write/writers.hpp"
 
@@ -47,75 +47,6 @@ const char* look(NodeKind kind) {
         default:
             return "shape=ellipse";
     }
-}
-
-/// Switches that join the same devices are drawn as one: eight of them would be 128 lines for 16 devices.
-struct Bundle {
-    std::vector<int> switches;
-    std::map<int, std::optional<int>> ends;  ///< node, or first switch of a bundle; links of all switches together
-};
-
-void add_width(std::map<int, std::optional<int>>& ends, int end, std::optional<int> width) {
-    auto const [place, fresh] = ends.emplace(end, width);
-    if (!fresh) {
-        place->second = place->second && width ? std::optional(*place->second + *width) : std::nullopt;
-    }
-}
-
-std::vector<Bundle> bundles(const Graph& graph, const std::vector<Cable>& cables) {
-    auto const is_switch = [&](int node) {
-        return graph.nodes[static_cast<std::size_t>(node)].kind == NodeKind::nvswitch;
-    };
-    std::map<int, std::map<int, std::optional<int>>> devices, trunks;  // of each switch
-    for (auto const& cable : cables) {
-        for (auto const& [self, other] : {std::pair(cable.a, cable.b), std::pair(cable.b, cable.a)}) {
-            if (is_switch(self)) {
-                add_width(is_switch(other) ? trunks[self] : devices[self], other, cable.width);
-            }
-        }
-    }
-    // Switches that join only switches stay what they are told apart by: those.
-    std::map<std::pair<std::set<int>, std::set<int>>, Bundle> by_ends;
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        auto const self = static_cast<int>(i);
-        if (!is_switch(self)) {
-            continue;
-        }
-        std::pair<std::set<int>, std::set<int>> key;
-        for (auto const& [end, width] : devices[self]) {
-            key.first.insert(end);
-        }
-        for (auto const& [end, width] : trunks[self]) {
-            if (key.first.empty()) {
-                key.second.insert(end);
-            }
-        }
-        auto& bundle = by_ends[key];
-        bundle.switches.push_back(self);
-        for (auto const& [end, width] : devices[self]) {
-            add_width(bundle.ends, end, width);
-        }
-    }
-    std::map<int, int> first_of;  // a switch, and the first of its bundle
-    for (auto const& [key, bundle] : by_ends) {
-        for (auto const self : bundle.switches) {
-            first_of[self] = bundle.switches.front();
-        }
-    }
-    std::vector<Bundle> result;
-    for (auto& [key, bundle] : by_ends) {
-        for (auto const self : bundle.switches) {
-            for (auto const& [other, width] : trunks[self]) {
-                // Drawn once, from the bundle that comes first.
-                if (bundle.switches.front() < first_of[other]) {
-                    add_width(bundle.ends, first_of[other], width);
-                }
-            }
-        }
-        result.push_back(std::move(bundle));
-    }
-    std::sort(result.begin(), result.end(), [](const Bundle& a, const Bundle& b) { return a.switches < b.switches; });
-    return result;
 }
 
 std::string node_line(const Machine& machine, const Node& node) {
