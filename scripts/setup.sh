@@ -1,12 +1,45 @@
 #!/bin/sh
 # Installs what building and testing need and this machine lacks, with apt (Debian 12 and its kin). Says what it does,
-# asks nothing. `scripts/setup.sh ci` adds what only continuous integration uses.
+# asks nothing. `scripts/setup.sh ci` adds what only continuous integration uses. The library that draws the charts of the
+# HTML report comes from npm: it is fetched where npm is there and can be done without; `scripts/setup.sh charts` installs
+# npm, too, and fails where the library cannot be had.
 set -eu
+cd "$(dirname "$0")/.."
 
 needed="cmake ninja-build g++ pkg-config libpugixml-dev nlohmann-json3-dev libcli11-dev libfmt-dev libgtest-dev libgmock-dev"
-if [ "${1:-}" = ci ]; then
-    needed="$needed ccache clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev libsimgrid-dev graphviz"
-fi
+charts=
+for word in "$@"; do
+    case "$word" in
+        ci) needed="$needed ccache clang clang-format clang-tidy libclang-rt-14-dev libbenchmark-dev libsimgrid-dev graphviz chromium" ;;
+        charts)
+            needed="$needed npm"
+            charts=needed
+            ;;
+        *)
+            echo "setup: $word is not known; known are ci, charts" >&2
+            exit 64
+            ;;
+    esac
+done
+
+# The versions of web/package-lock.json, without running anything of theirs.
+get_charts() {
+    talk=silent
+    [ -z "$charts" ] || talk=error
+    if [ ! -f web/node_modules/uplot/LICENSE ] || ! grep -q "\"version\": \"$(charts_version)\"" web/node_modules/uplot/package.json; then
+        if ! command -v npm > /dev/null; then
+            echo "setup: no npm here: the HTML report will have no charts (scripts/setup.sh charts installs it)" >&2
+        elif ! (cd web && npm ci --ignore-scripts --no-audit --no-fund --fetch-retries=0 --fetch-timeout=20000 \
+            --loglevel="$talk") >&2; then
+            echo "setup: npm could not fetch the charts of the HTML report: it will have tables alone" >&2
+        fi
+    fi
+    [ -z "$charts" ] || [ -f web/node_modules/uplot/LICENSE ]
+}
+
+charts_version() {
+    sed -n 's/^ *"uplot": "\(.*\)"$/\1/p' web/package.json
+}
 
 # Tools may come from anywhere; libraries are asked of the package manager.
 present() {
@@ -14,7 +47,7 @@ present() {
         cmake) command -v cmake > /dev/null && cmake_is_new_enough ;;
         ninja-build) command -v ninja > /dev/null ;;
         g++) command -v c++ > /dev/null ;;
-        pkg-config | ccache | clang | clang-format | clang-tidy) command -v "$1" > /dev/null ;;
+        pkg-config | ccache | clang | clang-format | clang-tidy | npm | chromium) command -v "$1" > /dev/null ;;
         graphviz) command -v dot > /dev/null ;;
         *) [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null)" = installed ] ;;
     esac
@@ -31,7 +64,10 @@ missing=
 for package in $needed; do
     present "$package" || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+    get_charts
+    exit
+fi
 
 by_hand="Install them yourself, then run this again:  apt-get install$missing"
 if ! command -v apt-get > /dev/null; then
@@ -58,3 +94,4 @@ echo "setup: installing$missing" >&2
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
 } >&2
+get_charts

@@ -1,9 +1,12 @@
 /// peerlane doctor: which device can really reach which, in which direction, for which kind of access, and why not.
 
 #include <chrono>
+#include <ctime>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <peerlane/report.hpp>
 #include <peerlane/watch.hpp>
 
 #include "cli/command.hpp"
@@ -16,6 +19,10 @@ namespace {
 
 double now_s() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string utc_now() {
+    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(now_s())));
 }
 
 void write_metrics(const DoctorAsked& asked, const Examination& found) {
@@ -38,6 +45,18 @@ ExitConvention convention_of(const Given& given) {
     return *convention;
 }
 
+std::string page_of(Context& context, const DoctorAsked& asked, const Examination& found) {
+    auto const format = context.globals.format;
+    if (format == Format::html) {
+        if (!charts_built_in()) {
+            complain(fmt::format("peerlane: {}", charts_missing));
+        }
+        bool const dated = !found.verdicts.simulated && !found.replayed;
+        return doctor_html(found, curve_costs(context, asked, found), dated ? utc_now() : "");
+    }
+    return doctor_text(found, format, context.out.color());
+}
+
 void show(Context& context, const DoctorAsked& asked, ExitConvention convention, const Examination& found) {
     auto const format = context.globals.format;
     auto const document = doctor_json(found);
@@ -46,7 +65,7 @@ void show(Context& context, const DoctorAsked& asked, ExitConvention convention,
                                      fmt::format("{}: {}", status_word(found), verdict_in_words(found))));
     }
     if (!asked.oneline && convention != ExitConvention::npd) {
-        context.out.print(format == Format::json ? document : doctor_text(found, format, context.out.color()));
+        context.out.print(format == Format::json ? document : page_of(context, asked, found));
     }
     context.out.save(document);
 }
@@ -119,11 +138,12 @@ Command doctor_command() {
          {"--passive", "", "moves nothing: claims, links, counters, findings"},
          {"--expect", "FILE", "compares with a saved or recorded document of a machine as it should be"},
          {"--tolerance", "PERCENT", "how much slower is no difference from it; 10 if nothing is said"},
+         {"--profile", "FILE", "costs for the curves of --format html: what peerlane measure --save wrote"},
          {"--oneline", "", "prints one line"},
          {"--exit", "nagios|npd", "ends as Nagios or node-problem-detector expect it"},
          {"--prometheus", "FILE", "writes metrics for Prometheus, whole or not at all"},
          {"--repeat-interrupted", "", "runs steps again that an earlier run never came back from"}},
-        {Format::table, Format::json, Format::markdown},
+        {Format::table, Format::json, Format::markdown, Format::html},
         run};
 }
 

@@ -11,6 +11,7 @@
 #include <peerlane/compare.hpp>
 #include <peerlane/facts.hpp>
 #include <peerlane/machine.hpp>
+#include <peerlane/profile.hpp>
 #include <peerlane/record.hpp>
 #include <peerlane/verdict_cache.hpp>
 #include <peerlane/verdicts.hpp>
@@ -36,6 +37,7 @@ struct DoctorAsked {
     std::string expect{};      ///< document of a machine as it should be; empty: none
     double soak_s = 0;         ///< load after the proof; 0: none
     double tolerance = 0.1;    ///< of rates against it
+    std::string profile{};     ///< costs for the curves of the HTML page; empty: stored ones, or what was proven
 };
 
 /// "10", per cent, as a share. Throws UsageError.
@@ -47,6 +49,7 @@ DoctorAsked understand_doctor(const Given& given, const Globals& globals);
 struct Examination {
     std::string version{};
     Machine machine{};  ///< of the pairs asked for
+    Machine whole{};    ///< of all devices, which ways may lead over
     /// In people's numbers, findings and all; `status` counts the findings and what was required too.
     Verdicts verdicts{};
     std::optional<double> seconds{};  ///< on real devices
@@ -65,6 +68,7 @@ struct Examination {
     std::vector<Difference> unexpected{};  ///< what differs from it
     std::string typed{};                   ///< "peerlane --machine x": what next commands begin with
     std::string recorded{};                ///< the file that was written or replayed; empty for none
+    std::string profile{};                 ///< the file that this user's measured profile would be in; empty for none
 };
 
 /// Replays a record that is given as the machine, else proves. Where there is no device, what the system itself shows
@@ -91,6 +95,18 @@ Status exit_status(const Examination& examination);
 void expect(Examination& examination, const DoctorAsked& asked);
 /// The examination in the words of a comparison.
 NodeReport report_of(const Examination& examination);
+
+/// What the HTML page's times are predicted from.
+struct CurveCosts {
+    Profile profile{};
+    bool any = false;     ///< else the proof's rates and nominal costs
+    std::string words{};  ///< where they are from, for people
+};
+/// A file that was named, else measured now on a simulated machine, else this user's stored profile. Throws InputError,
+/// NoSuchFile for a file that was named.
+CurveCosts curve_costs(Context& context, const DoctorAsked& asked, const Examination& found);
+/// The HTML page. `made_at`: the date, empty where it says nothing.
+std::string doctor_html(const Examination& examination, const CurveCosts& costs, const std::string& made_at);
 
 /// For people, as the format says.
 std::string doctor_text(const Examination& examination, Format format, bool color);

@@ -9,6 +9,7 @@
 
 #include "cli/doctor.hpp"
 #include "cli/doctor_causes.hpp"
+#include "cli/doctor_memory.hpp"
 #include "cli/status.hpp"
 #include "cli/stop.hpp"
 #include "cli/version.hpp"
@@ -32,9 +33,9 @@ std::string in_shell(const std::string& word) {
     return out + "'";
 }
 
-/// A ticket is read by strangers: files without their folders.
+/// A ticket is read by strangers, and a report is sent around: files without their folders.
 bool for_strangers(const Globals& globals) {
-    return globals.format == Format::markdown;
+    return globals.format == Format::markdown || globals.format == Format::html;
 }
 
 std::string file_name(const std::string& path) {
@@ -123,6 +124,9 @@ Examination find_out(Context& context, const DoctorAsked& asked,
         auto found = replay(context, asked, context.globals.machines.front(), *record);
         found.version = version();
         conclude(found, asked.required);
+        if (for_strangers(context.globals)) {
+            found.recorded = file_name(found.recorded);
+        }
         return found;
     }
     auto target = open_target(context.globals);
@@ -142,6 +146,10 @@ Examination find_out(Context& context, const DoctorAsked& asked,
     }
     auto found = asked.passive ? at_rest(target, facts) : examine(context, target, asked, facts, version());
     found.version = version();
+    found.whole = target.whole;
+    if (!target.simulated) {
+        found.profile = cache_file(target, key_of(target, context.globals), "profile");
+    }
     found.typed = typed(context.globals);
     if (for_strangers(context.globals)) {
         found.recorded = file_name(found.recorded);

@@ -88,6 +88,10 @@ DoctorAsked understand_doctor(const Given& given, const Globals& globals) {
     asked.oneline = given.has("--oneline");
     asked.prometheus = file_of(given, "--prometheus");
     asked.expect = file_of(given, "--expect");
+    asked.profile = file_of(given, "--profile");
+    if (!asked.profile.empty() && globals.format != Format::html) {
+        throw UsageError("--profile gives costs to the curves of --format html, and to nothing else");
+    }
     if (auto const word = given.one("--tolerance")) {
         asked.tolerance = tolerance_of(*word);
     }

@@ -109,6 +109,7 @@ Examination replay(const Context& context, const DoctorAsked& asked, const std::
     auto const record = read_record(text, path);
     Examination found;
     found.machine = read::read_recorded_machine({path, text});
+    found.whole = found.machine;
     found.verdicts = verdicts_of(record, found.machine, path);
     found.replayed = true;
     found.recorded = path;

@@ -1,7 +1,6 @@
 /// What the doctor found, for people: one screen for eight devices.
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,7 +13,9 @@
 #include "cli/doctor.hpp"
 #include "cli/doctor_pairs.hpp"
 #include "cli/doctor_rates.hpp"
+#include "cli/doctor_text.hpp"
 #include "cli/page.hpp"
+#include "report/standing.hpp"
 
 namespace peerlane::cli {
 namespace {
@@ -23,55 +24,8 @@ std::string counted(std::size_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// "h200-pair, 2 x NVIDIA H200, NV18".
-std::string machine_line(const Examination& found) {
-    std::map<std::string, int> models;
-    for (auto const& device : found.machine.devices) {
-        ++models[device.model.value_or("GPU of unknown model")];
-    }
-    std::vector<std::string> parts;
-    auto const& origin = found.machine.origin;
-    if (!origin.name.empty()) {
-        parts.push_back(origin.name);
-    } else if (found.verdicts.simulated && !origin.files.empty()) {
-        parts.push_back(std::filesystem::path(origin.files.front()).filename().string());
-    }
-    for (auto const& [model, count] : models) {
-        parts.push_back(fmt::format("{} x {}", count, model));
-    }
-    std::set<std::string> paths;
-    for (auto const& pair : found.machine.pairs) {
-        paths.insert(path_word(pair));
-    }
-    if (!paths.empty()) {
-        parts.push_back(fmt::format("{}", fmt::join(paths, " ")));
-    }
-    if (found.machine.origin.virtualized.value_or(false)) {
-        parts.emplace_back("a guest's view");
-    }
-    return parts.empty() ? "no device" : fmt::format("{}", fmt::join(parts, ", "));
-}
-
 void head(Page& page, const Examination& found) {
-    auto const& verdicts = found.verdicts;
-    std::vector<std::string> parts{verdicts.simulated ? "SIMULATED, no real device is used" : "REAL HARDWARE"};
-    if (found.seconds) {
-        parts.push_back(seconds_text(*found.seconds));
-    }
-    parts.push_back(fmt::format("seed {}", verdicts.seed));
-    if (found.quick) {
-        parts.emplace_back("quick");
-    }
-    if (found.passive) {
-        parts.emplace_back("passive");
-    }
-    if (found.replayed) {
-        parts.push_back("REPLAYED from " + found.recorded + ", nothing was run");
-    }
-    if (found.from_cache) {
-        parts.emplace_back("verdicts of an earlier run, one small check a pair agrees (--fresh proves again)");
-    }
-    page.title(fmt::format("peerlane {} doctor: {}", found.version, fmt::join(parts, "; ")));
+    page.title(fmt::format("peerlane {} doctor: {}", found.version, fmt::join(marks_of(found), "; ")));
     page.line("Machine: " + machine_line(found));
 }
 
@@ -79,43 +33,16 @@ const char* color_of(Health status) {
     return status == Health::healthy ? "32" : status == Health::degraded ? "33" : "31";
 }
 
-struct Served {
-    const char* word;
-    const char* color;
-};
-
-/// What the data direction has, of the four ways that could serve it.
-Served served(const Verdicts& verdicts, int source, int destination) {
-    auto const* const route = verdicts.route(source, destination);
-    auto const* const pushing = verdicts.pair(source, destination);
-    auto const* const pulling = verdicts.pair(destination, source);
-    if (route == nullptr || (pushing == nullptr && pulling == nullptr)) {
-        return {"?", nullptr};
+/// Red where nothing may be used or all that was claimed fails; without peer access by design the host is the way.
+const char* color_of(report::Standing standing, const char* word) {
+    switch (*word) {
+        case 'o':
+            return "32";
+        case 'p':
+            return "33";
+        default:
+            return standing == report::Standing::none || standing == report::Standing::bad ? "31" : nullptr;
     }
-    int right = 0, tried = 0;
-    auto const look = [&](const PairVerdict* pair, Check check) {
-        if (pair != nullptr) {
-            ++tried;
-            right += (*pair)[check].result == Result::ok ? 1 : 0;
-        }
-    };
-    look(pushing, Check::push);
-    look(pushing, Check::store);
-    look(pulling, Check::pull);
-    look(pulling, Check::load);
-    if (right == 0) {
-        return {"none", route->use == RouteVerdict::Use::none ? "31" : nullptr};
-    }
-    // Wrong pushes of the pair that pulls here are the other direction's.
-    auto const whole = [](const PairVerdict* pair) {
-        constexpr std::array both_directions{Check::map, Check::atomic, Check::flag};
-        return pair == nullptr || std::none_of(both_directions.begin(), both_directions.end(), [&](Check check) {
-                   auto const result = (*pair)[check].result;
-                   return result == Result::wrong || result == Result::hang || result == Result::error;
-               });
-    };
-    bool const all = right == tried && route->use == RouteVerdict::Use::direct && whole(pushing) && whole(pulling);
-    return all ? Served{"ok", "32"} : Served{"part", "33"};
 }
 
 void matrix(Page& page, const Examination& found) {
@@ -129,8 +56,8 @@ void matrix(Page& page, const Examination& found) {
     for (auto const& from : found.machine.devices) {
         std::vector<PageCell> row{{fmt::format("gpu{}", from.id)}};
         for (auto const& to : found.machine.devices) {
-            auto const cell = from.id == to.id ? Served{".", nullptr} : served(found.verdicts, from.id, to.id);
-            row.push_back({cell.word, cell.color});
+            auto const* const word = from.id == to.id ? "." : report::word_of(found.verdicts, from.id, to.id);
+            row.push_back({word, color_of(report::standing(found.verdicts, from.id, to.id), word)});
         }
         row.push_back({from.bus.value_or("-")});
         row.push_back({from.model.value_or("-")});
@@ -300,6 +227,67 @@ void last_lines(Page& page, const Examination& found) {
 }
 
 }  // namespace
+
+std::string machine_line(const Examination& found) {
+    std::map<std::string, int> models;
+    for (auto const& device : found.machine.devices) {
+        ++models[device.model.value_or("GPU of unknown model")];
+    }
+    std::vector<std::string> parts;
+    auto const& origin = found.machine.origin;
+    if (!origin.name.empty()) {
+        parts.push_back(origin.name);
+    } else if (found.verdicts.simulated && !origin.files.empty()) {
+        parts.push_back(std::filesystem::path(origin.files.front()).filename().string());
+    }
+    for (auto const& [model, count] : models) {
+        parts.push_back(fmt::format("{} x {}", count, model));
+    }
+    std::set<std::string> paths;
+    for (auto const& pair : found.machine.pairs) {
+        paths.insert(path_word(pair));
+    }
+    if (!paths.empty()) {
+        parts.push_back(fmt::format("{}", fmt::join(paths, " ")));
+    }
+    if (found.machine.origin.virtualized.value_or(false)) {
+        parts.emplace_back("a guest's view");
+    }
+    return parts.empty() ? "no device" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<std::string> marks_of(const Examination& found) {
+    auto const& verdicts = found.verdicts;
+    std::vector<std::string> parts{verdicts.simulated ? "SIMULATED, no real device is used" : "REAL HARDWARE"};
+    if (found.seconds) {
+        parts.push_back(seconds_text(*found.seconds));
+    }
+    parts.push_back(fmt::format("seed {}", verdicts.seed));
+    if (found.quick) {
+        parts.emplace_back("quick");
+    }
+    if (found.passive) {
+        parts.emplace_back("passive");
+    }
+    if (found.replayed) {
+        parts.push_back("REPLAYED from " + found.recorded + ", nothing was run");
+    }
+    if (found.from_cache) {
+        parts.emplace_back("verdicts of an earlier run, one small check a pair agrees (--fresh proves again)");
+    }
+    return parts;
+}
+
+void details_page(Page& page, const Examination& found) {
+    bad_pairs(page, found);
+    if (!found.passive) {
+        rates_of_paths(page, found);
+    }
+    soaked(page, found);
+    against(page, found);
+    next_steps(page, found);
+    last_lines(page, found);
+}
 
 std::string doctor_text(const Examination& found, Format format, bool color) {
     Page page(format == Format::markdown, color);

@@ -15,7 +15,8 @@
 namespace peerlane::cli {
 namespace {
 
-constexpr std::array<const char*, 8> format_words{"table", "json", "markdown", "tree", "dot", "svg", "nccl-xml", "csv"};
+constexpr std::array<const char*, 9> format_words{"table", "json",     "markdown", "tree", "dot",
+                                                  "svg",   "nccl-xml", "csv",      "html"};
 
 Format understand_format(const std::string& word, const std::string& command, const std::vector<Format>& formats) {
     for (auto const format : formats) {

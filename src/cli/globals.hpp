@@ -12,7 +12,7 @@ namespace peerlane::cli {
 
 class Given;
 
-enum class Format { table, json, markdown, tree, dot, svg, nccl_xml, csv };
+enum class Format { table, json, markdown, tree, dot, svg, nccl_xml, csv, html };
 const char* to_string(Format format);
 
 enum class Color { automatic, always, never };

@@ -1,6 +1,7 @@
 #include "cli/page.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,7 @@ void Page::title(const std::string& text) {
 }
 
 void Page::line(const std::string& text) {
+    blocks_.push_back({ReportBlock::Kind::line, text, {}});
     text_ += printable(text) + (markdown_ ? "\n\n" : "\n");
 }
 
@@ -29,6 +31,7 @@ void Page::verdict(const std::string& text, const char* color) {
 }
 
 void Page::heading(const std::string& text) {
+    blocks_.push_back({ReportBlock::Kind::heading, text, {}});
     if (!text_.empty() && (!markdown_ || text_.substr(text_.size() - 2) != "\n\n")) {
         text_ += "\n";
     }
@@ -36,14 +39,17 @@ void Page::heading(const std::string& text) {
 }
 
 void Page::item(const std::string& text) {
+    blocks_.push_back({ReportBlock::Kind::item, text, {}});
     text_ += (markdown_ ? "- " : "  ") + printable(text) + "\n";
 }
 
 void Page::detail(const std::string& text) {
+    blocks_.push_back({ReportBlock::Kind::detail, text, {}});
     text_ += (markdown_ ? "  - " : "      ") + printable(text) + "\n";
 }
 
 void Page::command(const std::string& text) {
+    blocks_.push_back({ReportBlock::Kind::command, text, {}});
     text_ += markdown_ ? "- `" + printable(text) + "`\n" : "  $ " + printable(text) + "\n";
 }
 
@@ -53,6 +59,13 @@ std::string Page::painted(const PageCell& cell) const {
 }
 
 void Page::grid(const std::vector<std::vector<PageCell>>& rows) {
+    ReportBlock block{ReportBlock::Kind::grid, {}, {}};
+    for (auto const& row : rows) {
+        std::vector<std::string> texts;
+        std::transform(row.begin(), row.end(), std::back_inserter(texts), [](const auto& cell) { return cell.text; });
+        block.rows.push_back(std::move(texts));
+    }
+    blocks_.push_back(std::move(block));
     std::vector<std::size_t> widths;
     for (auto const& row : rows) {
         widths.resize(std::max(widths.size(), row.size()));

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <peerlane/report.hpp>
+
 namespace peerlane::cli {
 
 struct PageCell {
@@ -29,11 +31,14 @@ class Page {
     /// The first row is the head. Each column is as wide as its widest cell.
     void grid(const std::vector<std::vector<PageCell>>& rows);
     [[nodiscard]] const std::string& text() const { return text_; }
+    /// The same as pieces, in order; titles and verdicts are not among them.
+    [[nodiscard]] const std::vector<ReportBlock>& blocks() const { return blocks_; }
 
   private:
     [[nodiscard]] std::string painted(const PageCell& cell) const;
     bool markdown_, color_;
     std::string text_;
+    std::vector<ReportBlock> blocks_;
 };
 
 }  // namespace peerlane::cli

@@ -68,6 +68,7 @@ std::string formatted(const Machine& machine, Format format, bool color) {
             return text;
         }
         case Format::csv:  // refused before this
+        case Format::html:
         case Format::table:
             break;
     }
