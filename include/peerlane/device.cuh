@@ -55,14 +55,18 @@ __device__ inline std::uint32_t read_flag(const std::uint32_t* flag) {
 /// is known of what its setter wrote. `seen` (or nullptr) gets the value seen last.
 __device__ inline bool wait_flag(const std::uint32_t* flag, std::uint32_t at_least, std::uint64_t budget_ns,
                                  std::uint32_t* seen = nullptr) {
+    constexpr unsigned looks_a_clock = 8;  // the clock stands between a look and the next one: asked now and then
     auto value = read_flag(flag);
-    if (!reached(value, at_least)) {
-        auto const start = now_ns();
-        do {  // the clock is asked now and then: it would stand between a look and the next one
-            for (int look = 0; look < 8 && !reached(value, at_least); ++look) {
-                value = read_flag(flag);
+    std::uint64_t start = 0;
+    for (unsigned looks = 1; !reached(value, at_least) && budget_ns != 0; ++looks) {
+        value = read_flag(flag);
+        if (looks % looks_a_clock == 0) {
+            auto const now = now_ns();
+            start = start == 0 ? now : start;
+            if (now - start >= budget_ns) {
+                break;
             }
-        } while (!reached(value, at_least) && now_ns() - start < budget_ns);
+        }
     }
     if (seen != nullptr) {
         *seen = value;

@@ -42,6 +42,7 @@ inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
 }
 inline void __syncthreads() {}
 inline void __threadfence_system() {}
+inline void __threadfence_block() {}
 inline void atomicMin(unsigned long long* at, unsigned long long value) {
     *at = std::min(*at, value);
 }
