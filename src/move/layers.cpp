@@ -93,7 +93,7 @@ void ListMover::post(const LayerTable& table, PageIndices to_index, PageIndices 
     check(to, table.dst_fits, "dst");
     check(from, table.src_fits, "src");
     if (to.on_host()) {
-        if (auto const i = first_repeated(to.values)) {
+        if (auto const i = first_repeated(to.values, table.dst_fits)) {
             throw std::invalid_argument(
                 fmt::format("post: dst_index[{}] names page {} a second time", *i, to.values[*i]));
         }

@@ -30,9 +30,18 @@ std::string pages_word(std::size_t i, std::int64_t number, const char* side, std
 
 }  // namespace
 
-unsigned ctas_for(std::uint64_t bytes, const ListOptions& options) {
+unsigned most_ctas(const Way& way, const ListOptions& options) {
+    constexpr unsigned few = 32, for_stores = 64;
+    if (options.max_ctas != 0) {
+        return options.max_ctas;
+    }
+    auto const here = gpu(way.issuer);
+    return !way.staged && way.from == here && way.to.is_device() ? for_stores : few;
+}
+
+unsigned ctas_for(const Way& way, std::uint64_t bytes, const ListOptions& options) {
     auto const wanted = (bytes + 64 * KiB - 1) / (64 * KiB);
-    return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, std::max(options.max_ctas, 1U)));
+    return static_cast<unsigned>(std::clamp<std::uint64_t>(wanted, 1, most_ctas(way, options)));
 }
 
 ListMover::ListMover(Driver& driver, const Ready& ready, Resources& resources)
@@ -132,6 +141,25 @@ ListMover::Readable ListMover::readable(const Numbers& to, const Numbers& from, 
         }
     }
     auto const bytes = count * lists.index_bytes;
+    auto const write = [&](const Uploads::Slot& slot, std::uint64_t offset, const Numbers& list) {
+        auto const to_there = slot.pinned.address() + offset;
+        if (lists.index_bytes == list.values.width()) {
+            driver_.write_host(to_there, list.values.at(), bytes);
+        } else {
+            driver_.write_host(to_there, list.values.in_width(lists.index_bytes).data(), bytes);
+        }
+    };
+    auto const of_host = [](const Numbers& list) { return list.given.at != nullptr && !list.device; };
+    if (of_host(to) && of_host(from)) {  // both in one copy
+        auto& slot = uploads_.take(stream, 2 * bytes);
+        lists.slots.push_back(&slot);
+        write(slot, 0, to);
+        write(slot, bytes, from);
+        uploads_.send(slot, stream, 2 * bytes);
+        lists.to_index = slot.device.address();
+        lists.from_index = slot.device.address() + bytes;
+        return lists;
+    }
     auto const put = [&](const Numbers& list) -> Address {
         if (list.given.at == nullptr) {
             return Address::null;
@@ -146,11 +174,7 @@ ListMover::Readable ListMover::readable(const Numbers& to, const Numbers& from, 
             driver_.copy(stream, {slot.device.location(), {*list.device, address_of(list.given.at)}, bytes, api});
             return slot.device.address();
         }
-        if (lists.index_bytes == list.values.width()) {
-            driver_.write_host(slot.pinned.address(), list.values.at(), bytes);
-        } else {
-            driver_.write_host(slot.pinned.address(), list.values.in_width(lists.index_bytes).data(), bytes);
-        }
+        write(slot, 0, list);
         uploads_.send(slot, stream, bytes);
         return slot.device.address();
     };
@@ -199,7 +223,7 @@ void ListMover::set_flag(const CopyOptions& options, StreamView stream) {
 void ListMover::page_list(const Way& way, const PagesArguments& common, const Numbers& to, const Numbers& from,
                           StreamView stream, const ListOptions& options) {
     auto arguments = common;
-    LaunchShape const shape{ctas_for(common.pages * common.layers * common.page_bytes, options), 512};
+    LaunchShape const shape{ctas_for(way, common.pages * common.layers * common.page_bytes, options), 512};
     if (!way.staged) {
         on_issuer(way, stream, [&](StreamView on) {
             auto const lists = readable(to, from, common.pages, on);
@@ -263,7 +287,7 @@ void ListMover::pages(const PageCopy& copy, StreamView stream, const ListOptions
     check_numbers(to, copy.page_bytes, to_pitch, target.room, "dst");
     check_numbers(from, copy.page_bytes, from_pitch, source.room, "src");
     if (to.on_host()) {
-        if (auto const i = first_repeated(to.values)) {
+        if (auto const i = first_repeated(to.values, pages_inside(copy.page_bytes, to_pitch, target.room))) {
             throw std::invalid_argument(
                 fmt::format("copy_pages: dst_index[{}] names page {} a second time", *i, to.values[*i]));
         }
@@ -271,8 +295,8 @@ void ListMover::pages(const PageCopy& copy, StreamView stream, const ListOptions
     auto const way = way_of(source.place, target.place, copy.count * copy.page_bytes, stream.device);
     auto const base_to = address_of(copy.dst), base_from = address_of(copy.src);
     if (to.on_host() && from.on_host() && to_pitch == copy.page_bytes && from_pitch == copy.page_bytes) {
-        auto const runs = runs_of(to.values, from.values);
-        if (copy.count * copy.page_bytes / runs >= run_worth_bytes) {
+        auto const enough = copy.count * copy.page_bytes / run_worth_bytes;
+        if (runs_of(to.values, from.values, enough) <= enough) {
             std::vector<Segment> segments;
             segments.reserve(copy.count);
             for (std::uint64_t i = 0; i < copy.count; ++i) {
@@ -372,7 +396,7 @@ void ListMover::strided(const StridedCopy& copy, StreamView stream, const ListOp
         copy.src_pitch,
         unit_of({static_cast<std::uint64_t>(base_to), static_cast<std::uint64_t>(base_from), copy.row_bytes,
                  copy.dst_pitch[0], copy.dst_pitch[1], copy.src_pitch[0], copy.src_pitch[1]})};
-    LaunchShape const shape{ctas_for(rows * copy.row_bytes, options), 512};
+    LaunchShape const shape{ctas_for(way, rows * copy.row_bytes, options), 512};
     on_issuer(way, stream, [&](StreamView on) { driver_.launch(on, strided_kernel, &arguments, shape); });
     set_flag(options, stream);
 }

@@ -53,8 +53,10 @@ class Known {
 /// Largest page that one buffer of the pipeline through the host takes.
 inline constexpr std::uint64_t most_staged_page = std::uint64_t{4} << 20;
 
-/// CTAs for this many bytes, within the caller's limit.
-unsigned ctas_for(std::uint64_t bytes, const ListOptions& options);
+/// Most CTAs of the way's kernels: the caller's limit, or what the way is worth.
+unsigned most_ctas(const Way& way, const ListOptions& options);
+/// CTAs for this many bytes, within that.
+unsigned ctas_for(const Way& way, std::uint64_t bytes, const ListOptions& options);
 
 class ListMover {
   public:

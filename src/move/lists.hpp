@@ -48,14 +48,17 @@ class PageNumbers {
 /// First i whose number is negative or whose page reaches beyond `room` bytes.
 std::optional<std::size_t> first_outside(const PageNumbers& pages, std::uint64_t page_bytes, std::uint64_t pitch,
                                          std::uint64_t room);
-/// First i whose number was named before.
-std::optional<std::size_t> first_repeated(const PageNumbers& pages);
+/// First i whose number was named before. `below`: all numbers are known to be from 0 up to it, exclusive; 0: nothing
+/// is known.
+std::optional<std::size_t> first_repeated(const PageNumbers& pages, std::uint64_t below = 0);
+/// Pages that lie inside `room` bytes.
+std::uint64_t pages_inside(std::uint64_t page_bytes, std::uint64_t pitch, std::uint64_t room);
 /// First segment (in the order given) whose destination overlaps that of an earlier one. Empty segments overlap
 /// nothing.
 std::optional<std::size_t> first_overlap(std::span<const Segment> segments);
 
-/// Runs of pages that follow each other on both sides: number of them.
-std::uint64_t runs_of(const PageNumbers& to, const PageNumbers& from);
+/// Runs of pages that follow each other on both sides: number of them, or more than `enough`, where counting ends.
+std::uint64_t runs_of(const PageNumbers& to, const PageNumbers& from, std::uint64_t enough = ~std::uint64_t{0});
 /// Neighbours that follow each other on both sides become one; empty segments go. Order kept.
 std::vector<Segment> merged(std::span<const Segment> segments);
 /// Each segment in pieces of at most `piece` bytes.

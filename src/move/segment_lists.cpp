@@ -123,7 +123,7 @@ void ListMover::segment_list(const Way& way, const std::vector<Segment>& segment
         if (!small.empty()) {
             auto const pieces = in_pieces(small, piece_bytes);
             auto& slot = upload(pieces, on);
-            launch_pieces(slot, pieces.size(), 0, pieces.size(), on, ctas_for(bytes_of(small), options));
+            launch_pieces(slot, pieces.size(), 0, pieces.size(), on, ctas_for(way, bytes_of(small), options));
             uploads_.used(slot, on);
         }
         if (split) {
@@ -169,7 +169,7 @@ void ListMover::stage(const Way& way, const std::vector<Segment>& segments, Stre
         }
     }
     Uploads::Slot *gathers = nullptr, *scatters = nullptr;
-    auto const ctas = ctas_for(lane.chunk, options);
+    auto const ctas = ctas_for(way, lane.chunk, options);
     auto const side = [&](Uploads::Slot*& lists, const std::vector<Segment>& moved) {
         return Side{[&](StreamView on) { lists = &upload(moved, on); },
                     [&](std::uint64_t chunk, StreamView on, Address) {
@@ -237,7 +237,7 @@ void ListMover::segments(const SegmentCopy& copy, StreamView stream, const ListO
         resources_->map(way.leg());
         SegmentsArguments const arguments{address_of(copy.dst), address_of(copy.src), address_of(copy.bytes),
                                           copy.count, copy.most_bytes};
-        LaunchShape const shape{std::max(options.max_ctas, 1U), 512};
+        LaunchShape const shape{most_ctas(way, options), 512};
         on_issuer(way, stream, [&](StreamView on) { driver_.launch(on, segments_kernel, &arguments, shape); });
         set_flag(options, stream);
         return;
