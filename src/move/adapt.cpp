@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <peerlane/error.hpp>
@@ -15,7 +16,11 @@ constexpr double least_difference = 0.05;
 constexpr double lower_bound = 0.5, upper_bound = 1.5;
 constexpr double hopeless = 2.0;
 constexpr int most_corrections = 4;  ///< before a split has to show that it is worth it
-constexpr double worth_it = 1.01;
+constexpr double worth_it = 1.005;
+constexpr double quicker = 0.998;  ///< shares are kept for this part of the time, not for noise
+constexpr double first_step = 1.12;
+constexpr int most_steps = 4;
+constexpr double differs_more = 1.1;
 constexpr double worth_trying = 0.6;  ///< share of a route that may be as quick alone
 constexpr std::uint64_t rarely = 16;
 
@@ -103,7 +108,7 @@ Submission Adaptation::begin(Driver& driver, int device, bool may_look) {
     awaited_ = true;
     Submission how;
     how.whole = whole_->view();
-    if (phase_ != Phase::trial) {
+    if (times_routes()) {
         for (auto const& clock : clocks_) {
             how.clocks.push_back(clock.view());
         }
@@ -117,7 +122,7 @@ bool Adaptation::read(Driver& driver) {
     }
     awaited_ = false;
     wholes_.push_back(whole_->seconds(driver));
-    if (phase_ != Phase::trial) {
+    if (times_routes()) {
         for (std::size_t i = 0; i < clocks_.size(); ++i) {
             seen_[i].push_back(clocks_[i].seconds(driver));
         }
@@ -138,20 +143,24 @@ std::optional<Finding> Adaptation::look(Driver& driver, Place from, Place to, st
             throw;
         }
         awaited_ = false;  // a copy that failed, or a route that had no part: nothing to learn
-        wholes_.clear();
-        seen_.assign(routes_.size(), {});
+        forget_looks();
         return std::nullopt;
     }
     if (wholes_.size() < looks) {
         return std::nullopt;
     }
-    if (phase_ == Phase::trial) {
-        end_trial();
-        return std::nullopt;
+    std::optional<Finding> finding;
+    switch (phase_) {
+        case Phase::trial:
+            end_trial();
+            break;
+        case Phase::searching:
+            search();
+            break;
+        default:
+            finding = correct_shares(from, to, bytes);
     }
-    auto finding = correct_shares(from, to, bytes);
-    wholes_.clear();
-    seen_.assign(routes_.size(), {});
+    forget_looks();
     return finding;
 }
 
@@ -160,21 +169,31 @@ std::optional<Finding> Adaptation::correct_shares(Place from, Place to, std::uin
     for (std::size_t i = 0; i < routes_.size(); ++i) {
         observed.push_back({planned_[i], routes_[i].share, median(seen_[i])});
     }
-    auto const correction = correct(observed);
-    if (phase_ == Phase::correcting && (!correction.changed || ++corrections_ >= most_corrections)) {
-        split_s_ = median(wholes_);
-        phase_ = alone_.empty() ? Phase::settled : Phase::trial;
-    }
-    if (!correction.changed) {
+    auto const by_time = [](const Observed& a, const Observed& b) { return a.seconds < b.seconds; };
+    auto const [quickest, slowest] = std::minmax_element(observed.begin(), observed.end(), by_time);
+    auto const ratio = slowest->seconds / quickest->seconds;
+    auto const whole_s = median(wholes_);
+    if (auto const before = std::exchange(before_, std::nullopt); before && whole_s > before->whole_s * quicker) {
+        set_shares(before->shares);
+        refused_ratio_ = std::max(refused_ratio_, before->ratio);
+        have_corrected();
         return std::nullopt;
+    }
+    auto const correction = correct(observed);
+    auto const drops = std::count(correction.shares.begin(), correction.shares.end(), 0.0) != 0;
+    auto const again = ratio <= refused_ratio_ * differs_more;
+    if (!correction.changed || (again && !drops) || (phase_ == Phase::correcting && corrections_ == most_corrections)) {
+        have_corrected();
+        return std::nullopt;
+    }
+    ++corrections_;
+    if (!drops) {
+        before_ = Before{shares(), whole_s, ratio};
     }
     std::optional<Finding> finding;
     for (std::size_t i = 0; i < routes_.size(); ++i) {
         routes_[i].share = correction.shares[i];
         if (correction.shares[i] == 0) {
-            auto const quickest =
-                std::min_element(observed.begin(), observed.end(),
-                                 [](const Observed& a, const Observed& b) { return a.seconds < b.seconds; });
             finding = Finding{"route-slow",
                               Finding::Severity::warn,
                               {},
@@ -188,6 +207,76 @@ std::optional<Finding> Adaptation::correct_shares(Place from, Place to, std::uin
     return finding;
 }
 
+void Adaptation::have_corrected() {
+    if (phase_ == Phase::correcting) {
+        phase_ = alone_.empty() ? Phase::settled : Phase::searching;
+    }
+}
+
+std::vector<double> Adaptation::shares() const {
+    std::vector<double> all;
+    for (auto const& route : routes_) {
+        all.push_back(route.share);
+    }
+    return all;
+}
+
+void Adaptation::set_shares(const std::vector<double>& shares) {
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+        routes_[i].share = shares[i];
+    }
+}
+
+std::vector<double> Adaptation::scaled(double times) const {
+    auto scaled = shares();
+    double others = 0;
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+        if (routes_[i].legs != alone_.front().legs) {
+            scaled[i] = std::clamp(scaled[i] * times, planned_[i] * lower_bound, planned_[i] * upper_bound);
+            others += scaled[i];
+        }
+    }
+    for (std::size_t i = 0; i < routes_.size(); ++i) {
+        if (routes_[i].legs == alone_.front().legs) {
+            scaled[i] = 1 - others;
+        }
+    }
+    return scaled;
+}
+
+/// One step further while that makes whole copies quicker; the other way when the first step did not.
+void Adaptation::search() {
+    auto const whole_s = median(wholes_);
+    auto const begins = step_ == 0;
+    if (begins) {
+        step_ = first_step;
+        split_s_ = whole_s;
+    } else if (whole_s <= split_s_ * quicker) {
+        split_s_ = whole_s;
+        turned_ = true;  // this way is the better one
+    } else {
+        set_shares(before_->shares);
+        auto const first = !turned_;
+        turned_ = true;
+        step_ = 1 / step_;
+        steps_ = first ? steps_ : most_steps;
+    }
+    auto next = scaled(step_);
+    if (steps_ == most_steps || next == shares()) {
+        before_.reset();
+        phase_ = Phase::trial;
+        return;
+    }
+    ++steps_;
+    before_ = Before{shares(), split_s_, 0};
+    set_shares(next);
+}
+
+void Adaptation::forget_looks() {
+    wholes_.clear();
+    seen_.assign(routes_.size(), {});
+}
+
 void Adaptation::end_trial() {
     phase_ = Phase::settled;
     if (median(wholes_) <= split_s_ * worth_it) {
@@ -195,8 +284,6 @@ void Adaptation::end_trial() {
         planned_ = {1.0};
         clocks_.clear();
     }
-    wholes_.clear();
-    seen_.assign(routes_.size(), {});
 }
 
 bool Adaptation::drop(const Leg& leg) {
@@ -234,19 +321,19 @@ void Adaptation::normalize() {
     if (routes.size() != planned_.size()) {
         clocks_.clear();
         awaited_ = false;
+        before_.reset();
         auto const left = std::accumulate(planned.begin(), planned.end(), 0.0);
         for (auto& share : planned) {
             share /= left;
         }
     }
-    seen_.assign(routes.size(), {});
-    wholes_.clear();
     routes_ = std::move(routes);
     planned_ = std::move(planned);
+    forget_looks();
     if (!alone_.empty() && std::none_of(routes_.begin(), routes_.end(),
                                         [&](const Route& route) { return route.legs == alone_.front().legs; })) {
         alone_.clear();
-        phase_ = phase_ == Phase::trial ? Phase::settled : phase_;
+        phase_ = phase_ == Phase::trial || phase_ == Phase::searching ? Phase::settled : phase_;
     }
 }
 

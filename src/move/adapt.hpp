@@ -33,9 +33,11 @@ Correction correct(const std::vector<Observed>& routes);
 
 /// The routes that one decision has now. Not thread-safe: the mover's lock is held.
 ///
-/// First the shares are corrected until all routes end about together. Then, where one of the routes is a single leg
-/// that carries most, some copies go by that alone: a split that is not quicker than it, calls and all, is given up for
-/// good. From then on one copy in sixteen is looked at.
+/// First the shares are corrected until all routes end about together; a correction that does not make the whole copy
+/// quicker is taken back (a route's own time does not show what joining it costs). Where one of the routes is a single
+/// leg that carries most, the others' part is then tried a little larger and smaller by the time of whole copies, and
+/// some copies go by that leg alone: a split that is not quicker, calls and all, is given up for good. From then on
+/// one copy in sixteen is looked at.
 class Adaptation {
   public:
     /// Copies looked at before anything is changed.
@@ -55,7 +57,7 @@ class Adaptation {
     bool drop(const Leg& leg);
 
   private:
-    enum class Phase : std::uint8_t { correcting, trial, settled };
+    enum class Phase : std::uint8_t { correcting, searching, trial, settled };
     struct Clock {
         Event start, end;
         [[nodiscard]] RouteClock view() const { return {start.view(), end.view()}; }
@@ -64,8 +66,17 @@ class Adaptation {
     /// False while some of it is not done.
     bool read(Driver& driver);
     std::optional<Finding> correct_shares(Place from, Place to, std::uint64_t bytes);
+    /// The next phase after corrections.
+    void have_corrected();
+    void search();
     void end_trial();
+    void set_shares(const std::vector<double>& shares);
+    [[nodiscard]] std::vector<double> shares() const;
+    /// Shares with the part of all but the main route so many times as large, within the bounds.
+    [[nodiscard]] std::vector<double> scaled(double times) const;
+    void forget_looks();
     void normalize();
+    [[nodiscard]] bool times_routes() const { return phase_ == Phase::correcting || phase_ == Phase::settled; }
 
     std::vector<Route> routes_, alone_{};
     std::vector<double> planned_;
@@ -76,7 +87,18 @@ class Adaptation {
     bool awaited_ = false;
     std::uint64_t copies_ = 0;
     int corrections_ = 0;
-    double split_s_ = 0;                     ///< of a whole copy, before the trial
+    /// Shares before those that are tried now, and what a whole copy took with them.
+    struct Before {
+        std::vector<double> shares{};
+        double whole_s = 0;
+        double ratio = 0;  ///< slowest over quickest route
+    };
+    std::optional<Before> before_{};
+    double refused_ratio_ = 0;  ///< slowest over quickest route where a correction was taken back
+    double step_ = 0;           ///< of the search: what the others' part is multiplied by; 0: not begun
+    int steps_ = 0;
+    bool turned_ = false;
+    double split_s_ = 0;                     ///< of a whole copy with these shares, before the trial
     std::vector<std::vector<double>> seen_;  ///< [route]: seconds
     std::vector<double> wholes_{};
 };

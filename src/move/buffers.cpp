@@ -59,6 +59,7 @@ void Buffers::add(Address base, std::uint64_t bytes) {
         throw std::invalid_argument("register_buffer: part of it is registered already");
     }
     ranges_.insert(after, {base, bytes, end});
+    generation_.store(next_generation(), std::memory_order_release);
 }
 
 void Buffers::remove(Address base) {
@@ -69,24 +70,48 @@ void Buffers::remove(Address base) {
         throw std::invalid_argument("unregister_buffer: no registered buffer begins there");
     }
     ranges_.erase(found);
+    generation_.store(next_generation(), std::memory_order_release);
+}
+
+std::uint64_t Buffers::next_generation() {
+    static std::atomic<std::uint64_t> latest{0};
+    return latest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+Buffers::Recent* Buffers::recent() {
+    thread_local Recent ranges[recent_count];
+    return ranges;
+}
+
+End Buffers::part_of(const Range& range, Address at, std::uint64_t bytes, const char* side) {
+    auto const offset = at - range.base;
+    if (bytes > range.bytes - offset) {
+        throw std::invalid_argument(
+            fmt::format("copy: {} bytes at the {} reach beyond their registered buffer", bytes, side));
+    }
+    auto end = range.end;
+    end.room = range.bytes - offset;
+    return end;
 }
 
 End Buffers::find(Address at, std::uint64_t bytes, const char* side) const {
+    auto* const known = recent();
+    auto const now = generation_.load(std::memory_order_acquire);
+    for (unsigned i = 0; i < recent_count; ++i) {
+        if (known[i].generation == now && at - known[i].range.base < known[i].range.bytes) {
+            return part_of(known[i].range, at, bytes, side);
+        }
+    }
     {
         std::shared_lock const lock(mutex_);
         auto const after = std::upper_bound(ranges_.begin(), ranges_.end(), at,
                                             [](Address wanted, const Range& range) { return wanted < range.base; });
         if (after != ranges_.begin()) {
             auto const& range = *std::prev(after);
-            auto const offset = at - range.base;
-            if (offset < range.bytes) {
-                if (bytes > range.bytes - offset) {
-                    throw std::invalid_argument(
-                        fmt::format("copy: {} bytes at the {} reach beyond their registered buffer", bytes, side));
-                }
-                auto end = range.end;
-                end.room = range.bytes - offset;
-                return end;
+            if (at - range.base < range.bytes) {
+                std::move_backward(known, known + recent_count - 1, known + recent_count);
+                known[0] = {generation_.load(std::memory_order_relaxed), range};
+                return part_of(range, at, bytes, side);
             }
         }
     }

@@ -32,6 +32,12 @@ struct Decision {
     Leg leg{};  ///< for streams of other devices
     /// Several legs: what is carried out now, under the mover's lock.
     std::unique_ptr<Adaptation> adaptation{};
+    /// The same for streams of the destination, where its single legs may be issued there: going to another stream and
+    /// back costs more than pulling does.
+    std::unique_ptr<Adaptation> to_adaptation{};
+    [[nodiscard]] Adaptation& adaptation_for(bool stream_of_destination) const {
+        return stream_of_destination && to_adaptation ? *to_adaptation : *adaptation;
+    }
 };
 
 class Decisions {

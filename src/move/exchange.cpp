@@ -117,11 +117,8 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
     for (std::size_t i = 0; i < plan.size(); ++i) {  // nothing is mapped once the clock runs
         for (auto const& leg : plan[i].route.legs) {
             mover.resources.map(leg);
-            if (leg.engine == Engine::kernel) {
-                move::make_reachable(driver, mover.resources, leg.issuer.index, asked[i].to.address);
-                move::make_reachable(driver, mover.resources, leg.issuer.index, asked[i].from.address);
-            }
         }
+        mover.open_ends(plan[i].route, asked[i].to, asked[i].from);
     }
     auto const where = streams_for(plan, order, Mover::State::most_exchange_streams);
     std::map<std::pair<int, std::size_t>, std::size_t> latest;  // copy of each stream

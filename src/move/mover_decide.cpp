@@ -13,6 +13,8 @@ namespace {
 
 /// Going to another stream and back: two events more each way.
 constexpr double hop_s = 8e-6;
+/// Part of a copy's time within which a kernel is not worth a multiprocessor, nor what a launch costs the host.
+constexpr double clearly = 0.97;
 
 bool between_devices(Place a, Place b) {
     return a.is_device() && b.is_device() && a != b;
@@ -53,11 +55,30 @@ std::optional<move::Decision::Side> Mover::State::side_of(const Choice& choice, 
     } else if (move::may_use(ready, by_kernel) && near(kernel_s)) {
         side.behind = by_kernel;
     }
-    auto const sooner = copy_s && kernel_s ? *kernel_s < *copy_s : choice.bytes <= options.small_kernel_bytes;
+    auto const sooner = copy_s && kernel_s ? *kernel_s < *copy_s * clearly : choice.bytes <= options.small_kernel_bytes;
     if (move::may_use(ready, by_kernel) && sooner) {
         side.idle = by_kernel;
     }
     return side.behind ? std::optional(side) : std::nullopt;
+}
+
+std::vector<Route> Mover::State::issued_at_destination(std::vector<Route> routes, std::uint64_t bytes) const {
+    auto any = false;
+    for (auto& route : routes) {
+        auto& leg = route.legs.front();
+        if (route.legs.size() != 1 || !between_devices(leg.from, leg.to) || leg.issuer == leg.to) {
+            continue;
+        }
+        auto other = leg;
+        other.issuer = leg.to;
+        auto const part = static_cast<std::uint64_t>(route.share * static_cast<double>(bytes));
+        auto const there_s = measured_s(other, part), here_s = measured_s(leg, part);
+        if (move::may_use(ready, other) && there_s && here_s && *there_s <= *here_s + hop_s) {
+            leg = other;
+            any = true;
+        }
+    }
+    return any ? routes : std::vector<Route>{};
 }
 
 std::unique_ptr<move::Decision> Mover::State::decide(Place from, Place to, std::uint64_t bytes) const {
@@ -72,6 +93,9 @@ std::unique_ptr<move::Decision> Mover::State::decide(Place from, Place to, std::
     decision->single = routes.size() == 1 && routes[0].legs.size() == 1;
     if (!decision->single) {
         decision->adaptation = std::make_unique<move::Adaptation>(routes);
+        if (auto pulled = issued_at_destination(routes, bytes); !pulled.empty()) {
+            decision->to_adaptation = std::make_unique<move::Adaptation>(std::move(pulled));
+        }
         return decision;
     }
     decision->leg = routes[0].legs[0];

@@ -88,32 +88,48 @@ void Mover::State::copy(Location to, Location from, const move::End& target, con
             record({route}, to, from, bytes, stream);
         } else if (on_pageable) {
             copy_pageable(decision, to, from, bytes, stream);
-        } else if (decision.single) {
-            copy_single(decision, to, from, target.open_to_kernels && source.open_to_kernels, bytes, stream);
         } else {
-            copy_split(decision, to, from, bytes, stream);
+            auto const open = target.open_to_kernels && source.open_to_kernels;
+            decision.single ? copy_single(decision, to, from, open, bytes, stream)
+                            : copy_split(decision, to, from, open, bytes, stream);
         }
     });
 }
 
-void Mover::State::copy_single(const move::Decision& decision, Location to, Location from, bool kernels_reach,
+void Mover::State::open_ends(const Route& route, Location to, Location from) {
+    for (auto const& leg : route.legs) {
+        auto const open = [&](Place end, const Location& at) {
+            if (end != at.place) {
+                return;
+            }
+            if (leg.engine == Engine::kernel) {
+                move::make_reachable(driver, resources, leg.issuer.index, at.address);
+            } else if (leg.from.is_device() && leg.to.is_device() && end != leg.issuer) {
+                resources.open_to_copies(leg.issuer.index, at.address);
+            }
+        };
+        open(leg.to, to);
+        open(leg.from, from);
+    }
+}
+
+void Mover::State::copy_single(const move::Decision& decision, Location to, Location from, bool open,
                                std::uint64_t bytes, StreamView stream) {
     auto const* leg = &decision.leg;
-    auto const& side = from.place == gpu(stream.device) ? decision.from_side
-                       : to.place == gpu(stream.device) ? decision.to_side
-                                                        : std::nullopt;
+    auto const* const side = from.place == gpu(stream.device) ? &decision.from_side
+                             : to.place == gpu(stream.device) ? &decision.to_side
+                                                              : nullptr;
     auto told_call = false;
-    if (side) {
-        leg = &*side->behind;
-        if (side->idle && kernels_reach) {
-            leg = behind_other_work(stream) ? leg : &*side->idle;
+    if (side != nullptr && *side) {
+        leg = &*(*side)->behind;
+        if ((*side)->idle && open) {
+            leg = behind_other_work(stream) ? leg : &*(*side)->idle;
             told_call = true;
         }
     }
-    if (leg->engine == Engine::kernel && !kernels_reach) {
+    if (!open) {
         std::lock_guard const lock(mutex);
-        move::make_reachable(driver, resources, leg->issuer.index, to.address);
-        move::make_reachable(driver, resources, leg->issuer.index, from.address);
+        open_ends({1.0, {*leg}, 0, 0}, to, from);
     }
     remember(*leg);
     if (leg->issuer.index == stream.device) {
@@ -127,10 +143,10 @@ void Mover::State::copy_single(const move::Decision& decision, Location to, Loca
     }
 }
 
-void Mover::State::copy_split(move::Decision& decision, Location to, Location from, std::uint64_t bytes,
+void Mover::State::copy_split(move::Decision& decision, Location to, Location from, bool open, std::uint64_t bytes,
                               StreamView stream) {
     std::lock_guard const lock(mutex);
-    auto& adaptation = *decision.adaptation;
+    auto& adaptation = decision.adaptation_for(to.place == gpu(stream.device));
     auto const again = latest_split_.adaptation == &adaptation && latest_split_.stream == stream;
     if (!again && latest_split_.adaptation != nullptr) {
         latest_split_.adaptation->disturb();
@@ -139,15 +155,8 @@ void Mover::State::copy_split(move::Decision& decision, Location to, Location fr
     latest_split_ = {&adaptation, stream};
     auto const how = adaptation.begin(driver, stream.device, may_look);
     for (auto const& route : adaptation.routes()) {
-        for (auto const& leg : route.legs) {
-            if (leg.engine == Engine::kernel) {
-                if (leg.to == to.place) {
-                    move::make_reachable(driver, resources, leg.issuer.index, to.address);
-                }
-                if (leg.from == from.place) {
-                    move::make_reachable(driver, resources, leg.issuer.index, from.address);
-                }
-            }
+        if (!open) {
+            open_ends(route, to, from);
         }
         remember(route.legs.back());
     }
@@ -233,6 +242,7 @@ void Mover::State::carry_out(const Choice& choice, Location to, Location from, S
         }
         std::lock_guard const lock(mutex);
         for (auto const& route : choice.routes) {
+            open_ends(route, to, from);
             remember(route.legs.back());
         }
         executor.submit(choice.routes, choice.bytes, to, from, stream, resources);
@@ -243,7 +253,9 @@ void Mover::State::throw_failure(const move::Failure& failure) {
     auto const& leg = failure.leg;
     auto dropped = false;
     decisions.for_each([&](move::Decision& decision) {
-        dropped = (decision.adaptation && decision.adaptation->drop(leg)) || dropped;
+        for (auto* const adaptation : {decision.adaptation.get(), decision.to_adaptation.get()}) {
+            dropped = (adaptation != nullptr && adaptation->drop(leg)) || dropped;
+        }
     });
     if (dropped) {
         findings.push_back({"route-failed",

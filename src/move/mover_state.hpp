@@ -71,6 +71,9 @@ struct Mover::State {
     Stream& exchange_stream(int device, std::size_t number);
     Event& exchange_event(int device, std::size_t number);
     void remember(const Leg& leg) noexcept;
+    /// Maps and grants what enabling does not cover at the ends of a route: for kernels (Error where that is refused),
+    /// and for engines, which go on without. The lock is held.
+    void open_ends(const Route& route, Location to, Location from);
     [[nodiscard]] std::shared_ptr<move::Resources> graph_resources() const;
     void keep(const std::shared_ptr<move::Resources>& own, StreamView stream);
 
@@ -93,11 +96,16 @@ struct Mover::State {
     [[nodiscard]] std::unique_ptr<move::Decision> decide(Place from, Place to, std::uint64_t bytes) const;
     [[nodiscard]] std::optional<move::Decision::Side> side_of(const Choice& choice, Place from, Place to,
                                                               Place issuer) const;
+    /// The routes with their single legs issued by the destination, where that is not slower than the way to another
+    /// stream and back; empty when none is.
+    [[nodiscard]] std::vector<Route> issued_at_destination(std::vector<Route> routes, std::uint64_t bytes) const;
     [[nodiscard]] std::optional<double> measured_s(const Leg& leg, std::uint64_t bytes) const;
     [[nodiscard]] bool behind_other_work(StreamView stream) const;
-    void copy_single(const move::Decision& decision, Location to, Location from, bool kernels_reach,
-                     std::uint64_t bytes, StreamView stream);
-    void copy_split(move::Decision& decision, Location to, Location from, std::uint64_t bytes, StreamView stream);
+    /// `open`: enabling access is all that both ends need.
+    void copy_single(const move::Decision& decision, Location to, Location from, bool open, std::uint64_t bytes,
+                     StreamView stream);
+    void copy_split(move::Decision& decision, Location to, Location from, bool open, std::uint64_t bytes,
+                    StreamView stream);
     void copy_pageable(const move::Decision& decision, Location to, Location from, std::uint64_t bytes,
                        StreamView stream);
     void record(std::vector<Route> routes, Location to, Location from, std::uint64_t bytes, StreamView stream);

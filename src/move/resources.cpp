@@ -207,6 +207,28 @@ void Resources::map(int issuer, Place a, Place b, bool must) {
     }
 }
 
+void Resources::open_to_copies(int issuer, Address at) {
+    constexpr std::uint32_t copies_a_look = 64;
+    constexpr std::size_t most_remembered = 4096;
+    auto const where = driver_.whereabouts(at);
+    if ((where.kind != MemoryKind::pool && where.kind != MemoryKind::virtual_memory) || where.place == gpu(issuer)) {
+        return;
+    }
+    if (opened_.size() >= most_remembered) {
+        opened_.clear();
+    }
+    if (opened_[{where.base, issuer}]++ % copies_a_look != 0) {
+        return;
+    }
+    try {
+        make_reachable(driver_, *this, issuer, at);
+    } catch (const Error& error) {
+        if (error.info().sticky) {
+            throw;
+        }
+    }
+}
+
 void Resources::of_each_stream(const std::function<void(StreamView)>& call) {
     for (auto& [issuers, lanes] : lanes_) {
         for (auto& lane : lanes.lanes) {

@@ -73,6 +73,12 @@ class Resources {
     /// Safe from several threads.
     void map(int issuer, Place a, Place b, bool must);
 
+    /// Grants the issuer what an engine's copy needs to go direct to or from memory of a pool or virtual memory of
+    /// another device; enabling does not reach them, and the driver then stages (two H200: 38 of 392 GB/s). Where that
+    /// is refused nothing changes. The allocation is remembered and looked at again now and then, for its address may
+    /// have become another one's.
+    void open_to_copies(int issuer, Address at);
+
     /// No lane is at work.
     [[nodiscard]] bool all_idle();
     /// Asks all streams what became of their work; never waits. Failures are kept until taken.
@@ -110,6 +116,7 @@ class Resources {
     std::size_t devices_;
     std::unique_ptr<std::atomic<Mapped>[]> mapped_;  ///< [accessor * devices + owner]
     std::deque<Failure> failures_;
+    std::map<std::pair<Address, int>, std::uint32_t> opened_;  ///< by allocation and issuer: copies since a look
 };
 
 /// Makes memory at `at` reachable for kernels of the issuer, and for calls that find out from the address: access is

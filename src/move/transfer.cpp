@@ -94,6 +94,7 @@ void Transfer::State::open(const Route& route) {
     if (!way->usable()) {
         return;
     }
+    mover_.open_ends(route, to_, from_);
     if (begin_) {
         way->after(begin_->view());
     }
