@@ -30,8 +30,9 @@ struct Decision {
 /// `forced`: the split that is nearest to gaining, where none does.
 Decision decide(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint64_t bytes, bool forced = false);
 
-/// What a split gains in all over a route alone; more where costs were not measured.
-inline constexpr double least_split_gain = 0.02, least_nominal_gain = 0.05;
+/// What a split gains in all over a route alone; more where costs were not measured. Two H200, 32 MiB: 2.4 % were
+/// foretold and 2.6 % lost.
+inline constexpr double least_split_gain = 0.03, least_nominal_gain = 0.05;
 
 /// Equal but for shares, chunks and buffers.
 bool alike(const std::vector<Route>& a, const std::vector<Route>& b);
