@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <numeric>
+#include <random>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -145,23 +147,22 @@ std::string Report::table() const {
 
 Row interleave(std::string name, std::uint64_t bytes, const Contender& ours, const std::vector<Contender>& peers,
                int rounds) {
-    std::vector<double> mine;
-    std::vector<std::vector<double>> theirs(peers.size());
+    std::vector<std::size_t> order(peers.size() + 1);  // 0: ours
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<std::vector<double>> seconds(order.size());
+    std::mt19937 shuffled(1);
     for (int round = -1; round < rounds; ++round) {
-        auto const seconds = ours.run();
-        if (round >= 0) {
-            mine.push_back(seconds);
-        }
-        for (std::size_t p = 0; p < peers.size(); ++p) {
-            auto const other = peers[p].run();
+        for (auto const one : order) {
+            auto const took = one == 0 ? ours.run() : peers[one - 1].run();
             if (round >= 0) {
-                theirs[p].push_back(other);
+                seconds[one].push_back(took);
             }
         }
+        std::shuffle(order.begin(), order.end(), shuffled);
     }
-    Row row{std::move(name), bytes, timing_of(mine, bytes), {}};
+    Row row{std::move(name), bytes, timing_of(seconds[0], bytes), {}};
     for (std::size_t p = 0; p < peers.size(); ++p) {
-        row.peers.push_back({peers[p].name, timing_of(theirs[p], bytes)});
+        row.peers.push_back({peers[p].name, timing_of(seconds[p + 1], bytes)});
     }
     return row;
 }

@@ -46,6 +46,10 @@ void print_wrong(const std::string& words) {
     std::fflush(stdout);
 }
 
+void print_ways(const RawWays& ways) {
+    std::printf("WAY %s %s|%.3f|%s\n", ways.kind.c_str(), ways.direction.c_str(), ways.best_gbs, ways.words.c_str());
+}
+
 Sizes quick_sizes() {
     return {64_MiB, 1024, 1};
 }
@@ -82,8 +86,8 @@ int role(const std::string& what, const std::string& path, bool quick) {
             std::_Exit(0);  // imports of a dead process are not worth waiting for
         }
         exchange_all(side, sizes, print_rate, print_wrong);
-        for (auto const& line : quick ? std::vector<std::string>{} : raw_ways(side, sizes)) {
-            std::printf("WAY %s\n", line.c_str());
+        for (auto const& ways : quick ? std::vector<RawWays>{} : raw_ways(side, sizes)) {
+            print_ways(ways);
         }
         side.finish();
     }
@@ -120,6 +124,7 @@ class Started {
         Runs runs{};
     };
     std::map<std::string, Rate> rates{};
+    std::map<std::string, double> raw_gbs{};  ///< "KIND push": the best single way between the processes
     std::vector<std::string> wrong{}, devices{};
     std::string driver{};
     int process = 0;
@@ -147,7 +152,10 @@ class Started {
         } else if (line.rfind("DRIVER ", 0) == 0) {
             driver = rest;
         } else if (line.rfind("WAY ", 0) == 0) {
-            std::printf("between processes, %s\n", rest.c_str());
+            auto const first = rest.find('|'), second = rest.find('|', first + 1);
+            raw_gbs[rest.substr(0, first)] = std::stod(rest.substr(first + 1, second - first - 1));
+            std::printf("between processes, raw %s:%s GB/s\n", rest.substr(0, first).c_str(),
+                        rest.substr(second + 1).c_str());
         } else if (line.rfind("PID ", 0) == 0) {
             process = std::stoi(rest);
         }
@@ -181,16 +189,16 @@ class Bench {
     }
 
     int result() {
-        auto const before = single();
+        auto const before = single();  // a process has its luck with its host, so there are two of each kind
         for (auto const& line : before->devices) {
             uuids_.push_back(line.substr(0, line.find('|')));
         }
         if (uuids_.size() < 2) {
             throw std::runtime_error("two devices are needed");
         }
-        auto const pair = exchange(false);
+        auto const pair = exchange(false), second_pair = exchange(false);
         auto const after = single();
-        rates(*before, *after, *pair);
+        rates(*before, *after, *pair, *second_pair);
         killed();
         auto const next = exchange(true);
         say(next->wrong.empty(), "the next pair of processes exchanges right bytes");
@@ -223,7 +231,12 @@ class Bench {
         return asking;
     }
 
-    void rates(const Started& before, const Started& after, const Started& pair) {
+    static Timing better(const Started& a, const Started& b, const std::string& name) {
+        auto const one = timing_of(a.rates.at(name)), other = timing_of(b.rates.at(name));
+        return one.gbs > other.gbs ? one : other;
+    }
+
+    void rates(const Started& before, const Started& after, const Started& pair, const Started& second_pair) {
         Report report;
         report.machine = before.devices.front() + ", " + before.devices[1];
         report.driver = before.driver;
@@ -231,20 +244,28 @@ class Bench {
         double worst = 1e9;
         std::string worst_name;
         for (auto const& [name, rate] : pair.rates) {
-            // The better of the two runs around it is the one to reach.
-            auto const one = timing_of(before.rates.at(name)), other = timing_of(after.rates.at(name));
             Row row;
             row.name = name;
             row.bytes = rate.bytes;
-            row.ours = timing_of(rate);
-            row.peers = {{"one process", one.gbs > other.gbs ? one : other}};
-            if (row.ratio() < worst) {
-                worst = row.ratio();
+            row.ours = better(pair, second_pair, name);
+            row.peers = {{"one process", better(before, after, name)}};
+            auto bound = row.peers[0].timing.gbs;
+            if (auto const raw = raw_of(pair, name)) {
+                row.peers.push_back(
+                    {"best raw way between them", {*raw, static_cast<double>(rate.bytes) / *raw / 1e3, 0}});
+                bound = std::min(bound, *raw);
+            }
+            auto const ratio = row.ours.gbs / bound;
+            if (ratio < worst) {
+                worst = ratio;
                 worst_name = name;
             }
-            if (row.ratio() < wanted_ratio) {
-                say(false, fmt::format("{}: {:.1f} GB/s of {:.1f} in one process, {:.3f}", name, row.ours.gbs,
-                                       row.peers[0].timing.gbs, row.ratio()));
+            if (row.ours.gbs / row.peers[0].timing.gbs < wanted_ratio) {
+                say(ratio >= wanted_ratio,
+                    fmt::format("{}: {:.1f} GB/s of {:.1f} in one process, {:.3f}; {:.3f} of what single ways reach "
+                                "between the processes",
+                                name, row.ours.gbs, row.peers[0].timing.gbs, row.ours.gbs / row.peers[0].timing.gbs,
+                                ratio));
             }
             report.rows.push_back(std::move(row));
         }
@@ -252,15 +273,30 @@ class Bench {
         if (!out_.empty() && !(std::ofstream(out_) << report.json())) {
             throw std::runtime_error("cannot write " + out_);
         }
-        for (auto const* const run : {&before, &pair, &after}) {
+        for (auto const* const run : {&before, &pair, &second_pair, &after}) {
             for (auto const& words : run->wrong) {
                 say(false, words);
             }
         }
-        say(pair.wrong.empty(), fmt::format("{} cases between processes, every byte right, at an offset of {} bytes",
-                                            pair.rates.size(), shared_at));
+        say(pair.wrong.empty() && second_pair.wrong.empty(),
+            fmt::format("{} cases between processes, every byte right, at an offset of {} bytes", pair.rates.size(),
+                        shared_at));
         say(worst >= wanted_ratio,
-            fmt::format("at least {} of one process; the least: {}, {:.3f}", wanted_ratio, worst_name, worst));
+            fmt::format(
+                "at least {} of one process, or of the best raw way between the two where the driver gives that "
+                "less; the least: {}, {:.3f}",
+                wanted_ratio, worst_name, worst));
+    }
+
+    /// For whole copies ("pool 0>1 by 0"), as measured by process 0.
+    static std::optional<double> raw_of(const Started& pair, const std::string& name) {
+        auto const kind = name.substr(0, name.find(' '));
+        if (name.find("pages") != std::string::npos) {
+            return std::nullopt;
+        }
+        auto const from = name[kind.size() + 1], by = name.back();
+        auto const found = pair.raw_gbs.find(kind + (from == by ? " push" : " pull"));
+        return found == pair.raw_gbs.end() ? std::nullopt : std::optional(found->second);
     }
 
     void killed() {
@@ -307,8 +343,8 @@ int simulated(const std::string& machine) {
     try {
         Side side(*driver, 0, sizes, std::move(ends.first));
         exchange_all(side, sizes, print_rate, wrong);
-        for (auto const& line : raw_ways(side, sizes)) {
-            std::printf("WAY %s\n", line.c_str());
+        for (auto const& ways : raw_ways(side, sizes)) {
+            print_ways(ways);
         }
         side.finish();
     } catch (const std::exception& error) {

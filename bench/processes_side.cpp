@@ -374,24 +374,25 @@ void exchange_all(Side& side, const Sizes& sizes, const OnRate& rate, const OnWr
     told("plain 0>1 behind an event of 0", side.ask(fmt::format("pull-after plain {}", key)));
 }
 
-std::vector<std::string> raw_ways(Side& side, const Sizes& sizes) {
-    std::vector<std::string> lines;
+std::vector<RawWays> raw_ways(Side& side, const Sizes& sizes) {
+    std::vector<RawWays> all;
     for (auto const* const kind : memory_kinds) {
         for (auto const* const direction : {"push", "pull"}) {
-            auto line = fmt::format("{:8} {}:", kind, direction);
+            RawWays ways{kind, direction};
             for (auto const* const way : {"automatic", "peer", "32", "64", "132"}) {
                 try {
                     auto const runs = read_runs(side.act(fmt::format("raw {} {} {}", kind, direction, way)));
-                    line += fmt::format("  {} {:.1f}", way,
-                                        static_cast<double>(sizes.bytes) / runs.at(runs.size() / 2) / 1e9);
+                    auto const gbs = static_cast<double>(sizes.bytes) / runs.at(runs.size() / 2) / 1e9;
+                    ways.words += fmt::format("  {} {:.1f}", way, gbs);
+                    ways.best_gbs = std::max(ways.best_gbs, gbs);
                 } catch (const Error& error) {
-                    line += fmt::format("  {} refused ({})", way, error.code());
+                    ways.words += fmt::format("  {} refused ({})", way, error.code());
                 }
             }
-            lines.push_back(line + " GB/s");
+            all.push_back(std::move(ways));
         }
     }
-    return lines;
+    return all;
 }
 
 void single_process(Driver& driver, const Sizes& sizes, const OnRate& rate, const OnWrong& wrong) {

@@ -109,8 +109,14 @@ Runs read_runs(const std::string& text);
 using OnRate = std::function<void(const std::string& name, std::uint64_t bytes, const Runs& runs)>;
 using OnWrong = std::function<void(const std::string& words)>;
 void exchange_all(Side& side, const Sizes& sizes, const OnRate& rate, const OnWrong& wrong);
-/// What single ways of copying reach between processes, one line each: for people who look for a better one.
-std::vector<std::string> raw_ways(Side& side, const Sizes& sizes);
+/// What single ways of copying reach between processes: the bound of what the mover can, where the driver gives an
+/// import less than memory of its own process.
+struct RawWays {
+    std::string kind, direction;
+    double best_gbs = 0;
+    std::string words{};  ///< each way and its rate
+};
+std::vector<RawWays> raw_ways(Side& side, const Sizes& sizes);
 /// The same cases in one process that has both devices.
 void single_process(Driver& driver, const Sizes& sizes, const OnRate& rate, const OnWrong& wrong);
 

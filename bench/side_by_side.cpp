@@ -253,7 +253,7 @@ class SideBySide {
                 peers.push_back(nccl(bytes));
             }
             auto const& row = add("peer copy", bytes, ours(to_.location(), from_.location(), bytes, source_.view()),
-                                  peers, large_rounds);
+                                  peers, bytes <= 16_MiB ? small_rounds : large_rounds);
             want(row, "raw push", goal);
         }
         for (auto const bytes : {64_MiB, 1_GiB}) {  // asked for in a stream of the destination
