@@ -1,6 +1,7 @@
 #include "move/lists.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -132,24 +133,25 @@ std::optional<std::size_t> first_outside(const PageNumbers& pages, std::uint64_t
                                          std::uint64_t room) {
     auto const fits = pages_inside(page_bytes, pitch, room);
     return with_numbers(pages, [&](const auto& numbers) -> std::optional<std::size_t> {
-        constexpr std::size_t block = 512;  // looked at as a whole, which is several times quicker
+        constexpr std::size_t block = 512;  // looked at as a whole, in chains that do not wait for each other
         // A negative number is a huge one without its sign.
-        auto const outside = [&](std::size_t i) {
-            return static_cast<std::uint64_t>(std::int64_t{numbers[i]}) >= fits;
-        };
-        for (std::size_t first = 0; first < numbers.size(); first += block) {
-            auto const end = std::min(first + block, static_cast<std::size_t>(numbers.size()));
-            auto any = false;
-            for (auto i = first; i < end; ++i) {
-                any |= outside(i);
-            }
-            for (auto i = first; any && i < end; ++i) {
-                if (outside(i)) {
-                    return i;
+        auto const at = [&](std::size_t i) { return static_cast<std::uint64_t>(std::int64_t{numbers[i]}); };
+        std::size_t i = 0;
+        for (; i + block <= numbers.size(); i += block) {
+            std::array<std::uint64_t, 4> most{};
+            for (std::size_t k = i; k < i + block; k += most.size()) {
+                for (std::size_t chain = 0; chain < most.size(); ++chain) {
+                    most[chain] = std::max(most[chain], at(k + chain));
                 }
             }
+            if (*std::max_element(most.begin(), most.end()) >= fits) {
+                break;
+            }
         }
-        return std::nullopt;
+        while (i < numbers.size() && at(i) < fits) {
+            ++i;
+        }
+        return i < numbers.size() ? std::optional(i) : std::nullopt;
     });
 }
 
