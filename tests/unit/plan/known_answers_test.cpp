@@ -300,7 +300,7 @@ TEST(Planner, ATableGivesWhatPlanningEachSizeGives) {
         EXPECT_EQ(&looked_up, &planner.choose(gpu(0), gpu(1), bytes)) << "prepared once";
         auto const took = planner.predict(looked_up.routes, bytes);
         ASSERT_TRUE(took);
-        EXPECT_LE(*took, planned.predicted_s * 1.025) << size_text(bytes);
+        EXPECT_LE(*took, planned.predicted_s * 1.035) << size_text(bytes);
     }
     auto const ranges = planner.ranges(gpu(0), gpu(1));
     ASSERT_GE(ranges.size(), 2U);
