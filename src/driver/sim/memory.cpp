@@ -130,7 +130,17 @@ Address SimMemory::next_base(Place place, std::uint64_t granule, std::uint64_t c
     auto const first = place.is_device() ? device_space + static_cast<std::uint64_t>(place.index) * space_of_one
                                          : host_space + static_cast<std::uint64_t>(place.index) * 16 * space_of_one;
     auto& next = next_.try_emplace(place, first).first->second;
-    auto const base = rounded(next, granule);
+    auto base = rounded(next, granule);
+    // The spaces are wide, but nodes of the host may have any number, and addresses are not used twice.
+    for (auto after = blocks_.lower_bound(base + charged + granule); after != blocks_.begin();) {
+        auto const& block = std::prev(after)->second;
+        auto const end = static_cast<std::uint64_t>(block.base) + block.bytes;
+        if (end <= base) {
+            break;
+        }
+        base = rounded(end + granule, granule);
+        after = blocks_.lower_bound(base + charged + granule);
+    }
     next = base + charged + granule;  // a gap, so that a range which leaves its allocation meets nothing
     return Address{base};
 }
