@@ -52,7 +52,7 @@ std::string page_of(Context& context, const DoctorAsked& asked, const Examinatio
             complain(fmt::format("peerlane: {}", charts_missing));
         }
         bool const dated = !found.verdicts.simulated && !found.replayed;
-        return doctor_html(found, curve_costs(context, asked, found), dated ? utc_now() : "");
+        return doctor_html(asked, found, curve_costs(context, asked, found), dated ? utc_now() : "");
     }
     return doctor_text(found, format, context.out.color());
 }

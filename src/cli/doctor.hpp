@@ -106,7 +106,8 @@ struct CurveCosts {
 /// NoSuchFile for a file that was named.
 CurveCosts curve_costs(Context& context, const DoctorAsked& asked, const Examination& found);
 /// The HTML page. `made_at`: the date, empty where it says nothing.
-std::string doctor_html(const Examination& examination, const CurveCosts& costs, const std::string& made_at);
+std::string doctor_html(const DoctorAsked& asked, const Examination& examination, const CurveCosts& costs,
+                        const std::string& made_at);
 
 /// For people, as the format says.
 std::string doctor_text(const Examination& examination, Format format, bool color);

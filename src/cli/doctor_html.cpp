@@ -76,6 +76,28 @@ std::string driver_text(const Examination& found) {
     return kernel.empty() ? text : text + ", kernel " + kernel;
 }
 
+/// What was typed after the command, as far as it decides what is found; files without their folders.
+std::string options_text(const DoctorAsked& asked) {
+    std::string text;
+    auto const flag = [&](bool given, const char* word) { text += given ? fmt::format(" {}", word) : ""; };
+    auto const file = [&](const std::string& path, const char* word) {
+        text += path.empty() ? "" : fmt::format(" {} {}", word, std::filesystem::path(path).filename().string());
+    };
+    flag(asked.quick, "--quick");
+    flag(asked.passive, "--passive");
+    flag(asked.fresh, "--fresh");
+    for (auto const& [accessor, owner] : asked.pairs) {
+        text += fmt::format(" --pair {}:{}", accessor, owner);
+    }
+    for (std::size_t i = 0; i < asked.required.size(); ++i) {
+        text += fmt::format("{}{}", i == 0 ? " --require " : ",", peerlane::to_string(asked.required[i]));
+    }
+    text += asked.soak_s > 0 ? fmt::format(" --soak {}s", asked.soak_s) : "";
+    file(asked.expect, "--expect");
+    file(asked.profile, "--profile");
+    return text;
+}
+
 }  // namespace
 
 CurveCosts curve_costs(Context& context, const DoctorAsked& asked, const Examination& found) {
@@ -105,7 +127,8 @@ CurveCosts curve_costs(Context& context, const DoctorAsked& asked, const Examina
     return {{}, false, fmt::format("Predicted from the rates that the proof saw and from nominal costs: {}.", why)};
 }
 
-std::string doctor_html(const Examination& found, const CurveCosts& costs, const std::string& made_at) {
+std::string doctor_html(const DoctorAsked& asked, const Examination& found, const CurveCosts& costs,
+                        const std::string& made_at) {
     HtmlReport report;
     report.status = status_word(found);
     report.words = verdict_in_words(found);
@@ -121,7 +144,7 @@ std::string doctor_html(const Examination& found, const CurveCosts& costs, const
                   {"Date", !made_at.empty()           ? made_at
                            : found.verdicts.simulated ? "none: a simulated run is the same at any time"
                                                       : "not in the record"},
-                  {"Command", fmt::format("{} doctor --format html{}", command, found.quick ? " --quick" : "")}};
+                  {"Command", fmt::format("{} doctor --format html{}", command, options_text(asked))}};
     Page page(false, false);
     details_page(page, found);
     report.more = page.blocks();

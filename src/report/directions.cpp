@@ -20,8 +20,9 @@ struct Served {
     bool by_source;
 };
 constexpr Served served[] = {
-    {Check::push, true}, {Check::store, true},  {Check::pull, false},   {Check::load, false}, {Check::map, true},
-    {Check::map, false}, {Check::atomic, true}, {Check::atomic, false}, {Check::flag, true},  {Check::flag, false},
+    {Check::claim, true},  {Check::claim, false},  {Check::push, true}, {Check::store, true},
+    {Check::pull, false},  {Check::load, false},   {Check::map, true},  {Check::map, false},
+    {Check::atomic, true}, {Check::atomic, false}, {Check::flag, true}, {Check::flag, false},
 };
 
 const char* class_of(Result result) {

@@ -35,7 +35,7 @@ std::string device_table(const Machine& machine, const Verdicts& verdicts) {
             "<tr><th scope=\"row\">gpu{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}</tr>\n", device.id,
             or_dash(device.model), or_dash(device.bus), or_dash(device.numa),
             device.memory_bytes ? fmt::format("{:.0f} GiB", static_cast<double>(*device.memory_bytes) / GiB) : "-",
-            pcie_text(device), or_dash(device.nvlinks), to_string(standing_of_device(verdicts, device.id)));
+            pcie_text(device), or_dash(device.nvlinks), to_string(standing_of_device(verdicts, device.id).all));
     }
     return out + "</tbody></table></div>\n";
 }

@@ -25,7 +25,7 @@ constexpr double device_height = 36, node_height = 18, gap = 4;
 constexpr double fabric_left = tree_right + 6, fabric_right = width - 6;
 constexpr double character_width = 5.9;
 /// More arcs than that say nothing any more; the matrix has them all.
-constexpr std::size_t most_trouble = 24;
+constexpr std::size_t few = 6, most_trouble = 24;
 
 struct Row {
     double x = 0, y = 0, height = 0;
@@ -106,8 +106,11 @@ class Drawing {
 
     void box(const Node& one, const Row& row, const Link* up) {
         auto const* const device = one.kind == NodeKind::device ? machine_.device(one.index) : nullptr;
-        auto const state =
-            device == nullptr ? "" : fmt::format(" s-{}", to_string(standing_of_device(verdicts_, device->id)));
+        std::string state;
+        if (device != nullptr) {
+            auto const own = standing_of_device(verdicts_, device->id);
+            state = fmt::format(" s-{}{}", to_string(own.all), own.most >= Standing::part ? " most" : "");
+        }
         auto const link = up != nullptr && up->kind == LinkKind::pcie ? write::link_text(*up) : std::string();
         auto const speed = up != nullptr && up->kind == LinkKind::pcie ? capacity_text(*up) : std::string();
         bool const bus_told = !one.bus.empty() && one.name.find(one.bus) == std::string::npos;
@@ -190,7 +193,7 @@ class Drawing {
                         trunk(at, other->second, bar, fmt::format("{} - {}: NVLink {}", name, node(end).name, label));
                 } else if (auto const row = rows_.find(end); row != rows_.end()) {
                     auto const y = row->second.middle();
-                    auto const state = standing_of_device(verdicts_, node(end).index);
+                    auto const state = standing_of_device(verdicts_, node(end).index).most;
                     below_ += line(tree_right, y, at.x + bar / 2, y, fmt::format("cable s-{}", to_string(state)),
                                    fmt::format("{} - {}: NVLink {}", node(end).name, name, label));
                     if (all.size() == 1 && !label.empty()) {
@@ -281,7 +284,8 @@ class Drawing {
             if (a != rows_.end() && b != rows_.end()) {
                 auto const state = std::max(standing(verdicts_, first, second), standing(verdicts_, second, first));
                 above_ += arc(a->second, b->second, reach(a->second, b->second),
-                              fmt::format("arc trouble s-{}", to_string(state)), 2, both_words(first, second));
+                              fmt::format("arc trouble s-{}", to_string(state)), pairs.size() > few ? 1.5 : 3,
+                              both_words(first, second));
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -132,23 +133,24 @@ std::optional<std::pair<int, int>> worst_direction(const Verdicts& verdicts) {
     return worst;
 }
 
-Standing standing_of_device(const Verdicts& verdicts, int device) {
-    auto best = Standing::bad, least = Standing::ok;
-    bool any = false;
+DeviceStanding standing_of_device(const Verdicts& verdicts, int device) {
+    std::vector<Standing> all;
     for (auto const& pair : verdicts.pairs) {
         if (pair.accessor == device || pair.owner == device) {
-            for (auto const one :
-                 {standing(verdicts, pair.accessor, pair.owner), standing(verdicts, pair.owner, pair.accessor)}) {
-                best = std::min(best, one);
-                least = std::max(least, one);
-                any = true;
-            }
+            all.push_back(standing(verdicts, pair.accessor, pair.owner));
+            all.push_back(standing(verdicts, pair.owner, pair.accessor));
         }
     }
-    if (!any) {
-        return Standing::unknown;
+    if (all.empty()) {
+        return {};
     }
-    return best == least ? best : least > Standing::part ? Standing::part : least;
+    std::sort(all.begin(), all.end());
+    auto const best = all.front(), worst = all.back(), middle = all[(all.size() - 1) / 2];
+    if (best == Standing::ok && worst == Standing::by_design) {
+        return {Standing::ok, Standing::ok};
+    }
+    auto const together = best == worst ? best : worst > Standing::part ? Standing::part : worst;
+    return {together, middle >= Standing::part ? together : std::min(together, std::max(middle, best))};
 }
 
 }  // namespace peerlane::report

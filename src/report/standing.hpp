@@ -30,9 +30,15 @@ std::string use_in_words(const Verdicts& verdicts, int source, int destination);
 /// without directions.
 std::optional<std::pair<int, int>> worst_direction(const Verdicts& verdicts);
 
-/// What all directions of a device have together: ok where all are ok, bad where all are bad, else the worse of part
-/// and what all of them have.
-Standing standing_of_device(const Verdicts& verdicts, int device);
+/// What the directions of a device have together.
+struct DeviceStanding {
+    /// ok where all are ok or only through the host by design, bad where all are bad; part where some are part or
+    /// worse.
+    Standing all = Standing::unknown;
+    /// The same of most of them: one bad neighbour is not a bad device.
+    Standing most = Standing::unknown;
+};
+DeviceStanding standing_of_device(const Verdicts& verdicts, int device);
 
 const char* to_string(Standing standing);
 

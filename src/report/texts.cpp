@@ -15,8 +15,13 @@ namespace {
 
 /// Accessor:owner, each leading to the worse of the two data directions that the pair serves.
 std::string pairs_text(const Verdicts& verdicts, const std::vector<std::pair<int, int>>& pairs) {
+    constexpr std::size_t most = 12;
     std::vector<std::string> words;
     for (auto const& [accessor, owner] : pairs) {
+        if (words.size() == most) {
+            words.push_back(fmt::format("and {} more", pairs.size() - most));
+            break;
+        }
         bool const back = standing(verdicts, owner, accessor) > standing(verdicts, accessor, owner);
         words.push_back(fmt::format("<a href=\"#d{}-{}\">{}:{}</a>", back ? owner : accessor, back ? accessor : owner,
                                     accessor, owner));
@@ -27,10 +32,14 @@ std::string pairs_text(const Verdicts& verdicts, const std::vector<std::pair<int
 std::string finding_part(const Verdicts& verdicts, const Finding& finding) {
     auto out = fmt::format("<article class=\"finding {0}\"><h3><span class=\"tag\">{0}</span> {1}{2}</h3><ul>\n",
                            to_string(finding.severity), escaped(finding.code), pairs_text(verdicts, finding.pairs));
-    for (auto const& line : finding.evidence) {
-        out += "<li>" + escaped(line) + "\n";
+    constexpr std::size_t most = 5;
+    for (std::size_t i = 0; i < finding.evidence.size(); ++i) {
+        if (i == most && finding.evidence.size() > most + 1) {
+            out += fmt::format("</ul><details><summary>and {} more</summary><ul>\n", finding.evidence.size() - most);
+        }
+        out += "<li>" + escaped(finding.evidence[i]) + "\n";
     }
-    out += "</ul>";
+    out += finding.evidence.size() > most + 1 ? "</ul></details>" : "</ul>";
     if (!finding.cure.empty()) {
         out += "<p class=\"cure\"><b>Cure:</b> " + escaped(finding.cure) + "</p>";
     }

@@ -191,6 +191,21 @@ TEST(Page, SixteenDevicesStayUsable) {
     EXPECT_THAT(page, HasSubstr("matrix many"));
 }
 
+TEST(Page, ADirectionThatIsSlowAmongItsLikeIsMarked) {
+    auto report = report_of("a100-8");
+    EXPECT_EQ(count(report_html(report), "s-ok slow"), 0U);
+    for (auto const check : {Check::push, Check::store}) {
+        (*report.verdicts.pair(7, 2))[check].gbs = 120;
+    }
+    for (auto const check : {Check::pull, Check::load}) {
+        (*report.verdicts.pair(2, 7))[check].gbs = 120;
+    }
+    judge(report.verdicts);
+    auto const page = report_html(report);
+    EXPECT_EQ(count(page, "s-ok slow"), 1U);
+    EXPECT_THAT(page, HasSubstr("gpu7 to gpu2: ok, 120.0 GB/s; direct, pushed by gpu7; slow: 300.0 GB/s are usual"));
+}
+
 TEST(Page, IsWholeWithoutItsParts) {
     for (auto const* const name : {"nothing", "one device", "no verdicts"}) {
         HtmlReport report;

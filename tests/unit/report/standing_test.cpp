@@ -80,18 +80,23 @@ TEST(Standing, TheWorstDirectionComesFirst) {
 
 TEST(Standing, OfADeviceIsWhatItsDirectionsHaveTogether) {
     auto verdicts = four();
-    EXPECT_EQ(standing_of_device(verdicts, 0), Standing::ok);
-    EXPECT_EQ(standing_of_device(Verdicts{}, 0), Standing::unknown);
+    auto const of = [&](int device) {
+        auto const both = standing_of_device(verdicts, device);
+        return std::pair(both.all, both.most);
+    };
+    EXPECT_EQ(of(0), std::pair(Standing::ok, Standing::ok));
+    EXPECT_EQ(standing_of_device(Verdicts{}, 0).all, Standing::unknown);
     (*verdicts.pair(0, 1))[Check::push].result = Result::wrong;
     judge(verdicts);
-    EXPECT_EQ(standing_of_device(verdicts, 0), Standing::part) << "one bad neighbour is not a bad device";
-    EXPECT_EQ(standing_of_device(verdicts, 2), Standing::ok);
+    EXPECT_EQ(of(0), std::pair(Standing::part, Standing::ok)) << "one bad neighbour is not a bad device";
+    EXPECT_EQ(of(2), std::pair(Standing::ok, Standing::ok));
     for (auto& pair : verdicts.pairs) {
         if (pair.accessor == 3 || pair.owner == 3) {
             pair[Check::atomic].result = Result::error;
         }
     }
-    EXPECT_EQ(standing_of_device(verdicts, 3), Standing::bad);
+    EXPECT_EQ(of(3), std::pair(Standing::bad, Standing::bad));
+    EXPECT_EQ(of(0), std::pair(Standing::part, Standing::ok)) << "three of its six directions";
 }
 
 }  // namespace
