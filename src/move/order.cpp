@@ -17,16 +17,17 @@ using Numbers = std::vector<std::size_t>;
 
 /// What a device has more copies for than copy engines goes by kernels, where those may be trusted. Empty when nothing
 /// would.
-std::vector<Router::Way> by_kernels(const Router& router, const std::vector<const Router::Ways*>& ways) {
+std::vector<Router::Way> by_kernels(const Router& router, const std::vector<const Router::Ways*>& ways,
+                                    const std::vector<Router::Way>& instead) {
     std::vector<Router::Way> chosen;
     std::map<int, int> copies;  // of each issuer
     auto any = false;
-    for (auto const* const of : ways) {
-        auto const& leg = of->best.route.legs.front();
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+        auto const& leg = instead[i].route.legs.front();
         auto const engines = router.engines(leg.issuer.index);
-        auto const over = of->best.route.legs.size() == 1 && leg.engine == Engine::copy && of->kernel &&
+        auto const over = instead[i].route.legs.size() == 1 && leg.engine == Engine::copy && ways[i]->kernel &&
                           copies[leg.issuer.index]++ % (2 * engines + 1) >= engines;
-        chosen.push_back(over ? *of->kernel : of->best);
+        chosen.push_back(over ? *ways[i]->kernel : instead[i]);
         any = any || over;
     }
     return any ? chosen : std::vector<Router::Way>{};
@@ -91,7 +92,7 @@ Order ordered(const Router& router, const std::vector<Flow>& flows, const std::v
     std::vector<Task> tasks;
     for (auto const& way : ways) {
         order.plan.push_back({0, 0, way.route});
-        tasks.push_back(router.task(way));
+        tasks.push_back(router.task(way, flows[order.plan.size() - 1].bytes));
     }
     auto const& capacity = router.capacity();
     order.placed = schedule(tasks, capacity);
@@ -122,13 +123,24 @@ Order ordered(const Router& router, const std::vector<Flow>& flows, const std::v
 
 Order Orders::best(const std::vector<Flow>& flows) {
     std::vector<const Router::Ways*> ways;
-    std::vector<Router::Way> alone;
+    std::vector<Router::Way> alone, direct;
+    auto others = false;
     for (auto const& flow : flows) {
-        ways.push_back(&router_.ways(flow.from, flow.to, flow.bytes));
-        alone.push_back(ways.back()->best);
+        auto const& of = router_.ways(flow.from, flow.to, flow.bytes);
+        ways.push_back(&of);
+        alone.push_back(of.best);
+        direct.push_back(of.direct.value_or(of.best));
+        others = others || (of.direct && of.direct->route != of.best.route);
     }
     auto order = ordered(router_, flows, alone);
-    if (auto const kernels = by_kernels(router_, ways); !kernels.empty()) {
+    // What is best alone may take links that others need.
+    if (others) {
+        if (auto other = ordered(router_, flows, direct); other.makespan_s < order.makespan_s) {
+            order = std::move(other);
+            alone = direct;
+        }
+    }
+    if (auto const kernels = by_kernels(router_, ways, alone); !kernels.empty()) {
         if (auto other = ordered(router_, flows, kernels); other.makespan_s < order.makespan_s * worth_it) {
             return other;
         }

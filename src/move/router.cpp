@@ -8,6 +8,7 @@
 namespace peerlane::move {
 namespace {
 
+constexpr double giga = 1e9;
 constexpr std::size_t ports_of_a_device = 4;  ///< out and in, to peers and to the host
 
 template <class Add>
@@ -59,6 +60,9 @@ const Router::Ways& Router::ways(Place from, Place to, std::uint64_t bytes) {
         if (way.by_kernel() && (!found.kernel || way.seconds < found.kernel->seconds)) {
             found.kernel = way;
         }
+        if (way.route.legs.size() == 1 && !way.by_kernel() && (!found.direct || way.seconds < found.direct->seconds)) {
+            found.direct = way;
+        }
         if (found.best.route.legs.empty() || way.seconds < found.best.seconds) {
             found.best = way;
         }
@@ -78,9 +82,10 @@ const Router::Ways& Router::ways(Place from, Place to, std::uint64_t bytes) {
     return known_[key] = std::move(found);
 }
 
-Task Router::task(const Way& way) const {
+Task Router::task(const Way& way, std::uint64_t bytes) const {
     Task task;
     task.seconds = way.seconds;
+    task.rate = static_cast<double>(bytes) / way.seconds / giga;
     auto const add = [&](std::size_t link) {
         if (std::find(task.links.begin(), task.links.end(), static_cast<int>(link)) == task.links.end()) {
             task.links.push_back(static_cast<int>(link));
@@ -98,8 +103,6 @@ Task Router::task(const Way& way) const {
             if (link < 0 || static_cast<std::size_t>(link) >= links_) {
                 continue;  // memory of a NUMA node, which serves more than its links bring
             }
-            auto const gbs = capacity_[static_cast<std::size_t>(link)];
-            task.rate = task.rate == 0 ? gbs : std::min(task.rate, gbs);
             add(static_cast<std::size_t>(link));
         }
         if (leg.engine == Engine::copy) {

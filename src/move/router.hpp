@@ -25,7 +25,8 @@ class Router {
         bool by_kernel() const { return route.legs.size() == 1 && route.legs[0].engine == Engine::kernel; }
     };
     struct Ways {
-        Way best{};
+        Way best{};                   ///< alone
+        std::optional<Way> direct{};  ///< the best of one leg by copy engine: takes nobody else's links
         std::optional<Way> kernel{};  ///< one leg that takes no copy engine
     };
     Router(const Driver& driver, const Planner& planner);
@@ -33,7 +34,7 @@ class Router {
     const Ways& ways(Place from, Place to, std::uint64_t bytes);
     /// Links of the graph, and as further links the copy engines of each device. Without a graph ports of the devices,
     /// of which each takes one copy at its full rate.
-    [[nodiscard]] Task task(const Way& way) const;
+    [[nodiscard]] Task task(const Way& way, std::uint64_t bytes) const;
     [[nodiscard]] int engines(int device) const {
         return static_cast<int>(-capacity_[links_ + static_cast<std::size_t>(device)]);
     }

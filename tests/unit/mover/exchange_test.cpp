@@ -214,6 +214,34 @@ TEST(Exchange, AllToAllTakesARoundForEachPeer) {
     }
 }
 
+// Every pair has a link of its own, each a little slower than the way through the host, which all pairs have in common.
+TEST(Exchange, WhatIsBestAloneMayTakeLinksThatOthersNeed) {
+    Rig rig("mi300x-8");
+    auto profile = nominal_profile(rig.driver->machine());
+    for (auto& curve : profile.legs) {
+        if (curve.leg.from.is_device() && curve.leg.to.is_device()) {
+            for (auto* const side : {&curve.curve, &curve.queued}) {
+                for (auto& point : side->points) {
+                    point.seconds *= 1.4;
+                }
+            }
+        }
+    }
+    rig.mover = std::make_unique<Mover>(*rig.driver, Ready{rig.driver->machine(), {}, true, profile});
+    AllToAll all(rig, 64_MiB);
+    Stream stream(*rig.driver, 0);
+    auto const one = rig.mover->exchange(std::span(all.copies).first(1), stream.view());
+    EXPECT_EQ(one.plan().front().route.legs.size(), 2u) << "staged, or over another device";
+    (void)one.wait();
+    auto const exchange = rig.mover->exchange(all.copies, stream.view());
+    for (auto const& copy : exchange.plan()) {
+        EXPECT_EQ(copy.route.legs.size(), 1u) << describe(copy.route);
+    }
+    auto const achieved = exchange.wait();
+    all.expect_right();
+    EXPECT_GE(all.naive() / achieved, 1.2);
+}
+
 TEST(Schedule, WhatIsAlikeKeepsTheOrderInWhichItIsNamed) {
     // Two senders (links 0, 1), two receivers (links 2, 3). By the soonest start alone the third task would be the one
     // of the sender that is ready a little sooner, whose receiver is not.
