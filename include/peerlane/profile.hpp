@@ -59,6 +59,22 @@ struct LoadedGroup {
     friend bool operator==(const LoadedGroup&, const LoadedGroup&) = default;
 };
 
+/// Legs in sequence through bounded buffers, chunk by chunk, beside other routes.
+struct LoadedRoute {
+    std::vector<Leg> legs{};
+    std::uint64_t bytes = 0;  ///< of a chunk; of the whole transfer where the route has one leg
+    double gbs = 0;
+    std::uint64_t small_bytes = 0;  ///< of a chunk in a second run, of small ones; 0: there was none
+    double small_gbs = 0;
+    friend bool operator==(const LoadedRoute&, const LoadedRoute&) = default;
+};
+
+/// Routes that ran at the same time and ended together, as a plan has them.
+struct LoadedPlan {
+    std::vector<LoadedRoute> routes{};
+    friend bool operator==(const LoadedPlan&, const LoadedPlan&) = default;
+};
+
 /// A kernel of `accessor` reading memory at `place` in accesses of `width` bytes that lie `stride` bytes apart.
 struct AccessRate {
     std::uint32_t width = 4;
@@ -96,6 +112,7 @@ struct Profile {
     bool quick = false;
     std::vector<LegCurve> legs{};
     std::vector<LoadedGroup> loaded{};
+    std::vector<LoadedPlan> plans{};
     std::vector<AccessCosts> access{};
     HostCosts host_costs{};
     std::vector<std::string> notices{};  ///< what could not be measured, and why

@@ -210,6 +210,11 @@ Profile Numbering::to_people(Profile profile) const {
             leg(one.leg);
         }
     }
+    for (auto& plan : profile.plans) {
+        for (auto& route : plan.routes) {
+            std::for_each(route.legs.begin(), route.legs.end(), leg);
+        }
+    }
     for (auto& costs : profile.access) {
         costs.accessor = number(costs.accessor);
         place(costs.place);

@@ -242,6 +242,26 @@ LoadedGroup read_group(const At& at) {
     return group;
 }
 
+LoadedRoute read_route(const At& at) {
+    LoadedRoute route;
+    route.bytes = at["bytes"].count(std::numeric_limits<std::uint64_t>::max());
+    route.gbs = at["gbs"].positive();
+    if (at.has("small_bytes")) {
+        route.small_bytes = at["small_bytes"].count(route.bytes - 1);
+        route.small_gbs = at["small_gbs"].positive();
+    }
+    at["legs"].each([&](const At& item) {
+        route.legs.push_back(read_leg(item));
+        if (route.legs.size() > 1 && route.legs.end()[-2].to != route.legs.back().from) {
+            item.refuse("does not begin where the leg before it ends");
+        }
+    });
+    if (route.legs.empty()) {
+        at["legs"].refuse("has no legs");
+    }
+    return route;
+}
+
 AccessCosts read_access(const At& at) {
     AccessCosts costs;
     costs.accessor = at["accessor"].device().index;
@@ -290,6 +310,12 @@ Profile understood(const At& at) {
         profile.legs.push_back(std::move(curve));
     });
     at["loaded"].each([&](const At& item) { profile.loaded.push_back(read_group(item)); });
+    if (at.has("plans")) {
+        at["plans"].each([&](const At& item) {
+            profile.plans.emplace_back();
+            item["routes"].each([&](const At& route) { profile.plans.back().routes.push_back(read_route(route)); });
+        });
+    }
     at["access"].each([&](const At& item) {
         auto costs = read_access(item);
         if (profile.access_of(costs.accessor, costs.place) != nullptr) {
@@ -331,6 +357,22 @@ std::string profile_json(const Profile& profile) {
         }
         loaded.push_back({{"name", group.name}, {"bytes", group.bytes}, {"legs", std::move(members)}});
     }
+    auto plans = Json::array();
+    for (auto const& plan : profile.plans) {
+        auto routes = Json::array();
+        for (auto const& one : plan.routes) {
+            auto route = Json{{"bytes", one.bytes}, {"gbs", one.gbs}, {"legs", Json::array()}};
+            for (auto const& leg : one.legs) {
+                route["legs"].push_back(of(leg));
+            }
+            if (one.small_bytes > 0) {
+                route["small_bytes"] = one.small_bytes;
+                route["small_gbs"] = one.small_gbs;
+            }
+            routes.push_back(std::move(route));
+        }
+        plans.push_back({{"routes", std::move(routes)}});
+    }
     auto access = Json::array();
     for (auto const& costs : profile.access) {
         access.push_back(of(costs));
@@ -347,6 +389,7 @@ std::string profile_json(const Profile& profile) {
                 {"quick", profile.quick},
                 {"legs", std::move(legs)},
                 {"loaded", std::move(loaded)},
+                {"plans", std::move(plans)},
                 {"access", std::move(access)},
                 {"host_costs", std::move(calls)},
                 {"notices", profile.notices}}

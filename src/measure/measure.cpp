@@ -13,7 +13,9 @@
 #include "measure/group_probe.hpp"
 #include "measure/host_probe.hpp"
 #include "measure/leg_probe.hpp"
+#include "measure/plan_probe.hpp"
 #include "measure/proven.hpp"
+#include "plan/at_work.hpp"
 
 namespace peerlane {
 namespace {
@@ -22,7 +24,7 @@ using namespace measuring;
 
 /// What one piece of work costs on a pair of H200, roughly and relative to each other: for the progress alone.
 constexpr double peer_leg_weight = 1, host_leg_weight = 4, group_weight = 1, access_weight = 1.5, host_weight = 0.3,
-                 warming_weight = 0.3;
+                 warming_weight = 0.3, plan_weight = 1;
 
 struct Work {
     std::string what;
@@ -47,6 +49,7 @@ class Measuring {
         add_warming();
         add_legs();
         add_groups();
+        add_plans();
         add_accesses();
         add_host_costs();
         auto const whole = std::accumulate(work_.begin(), work_.end(), 0.0,
@@ -157,6 +160,42 @@ class Measuring {
         }
     }
 
+    /// What the plans that come from all this would have at work at once. Each answer may change the plan, so the
+    /// planner is asked again, a few times.
+    void add_plans() {
+        if (!options_.loaded) {
+            return;
+        }
+        constexpr std::size_t most_of_ends = 56, most_of_quick_ends = 2;
+        plans_ = std::make_unique<PlanProbe>(bench_, profile_.legs, options_.quick ? PlanRules{4e-3, 1} : PlanRules{});
+        auto const ends = plan_ends(ground_, options_.quick ? most_of_quick_ends : most_of_ends);
+        for (auto const& [from, to] : ends) {
+            auto const what = fmt::format("plans {} > {}", to_string(from), to_string(to));
+            work_.push_back({what, plan_weight, [this, from = from, to = to] { measure_plans(from, to); }});
+        }
+    }
+
+    void measure_plans(Place from, Place to) {
+        auto const rounds = options_.quick ? 2 : 5;
+        auto const hopeful_rounds = options_.quick ? 1 : 2;
+        std::vector<std::uint64_t> const sizes{std::uint64_t{512} << 20, std::uint64_t{16} << 20,
+                                               std::uint64_t{2} << 20};
+        for (int round = 0; round < rounds; ++round) {
+            auto any = false;
+            for (auto const& routes : plan::routes_at_work(
+                     ground_.machine, options_.verdicts ? *options_.verdicts : Verdicts{}, options_.verdicts == nullptr,
+                     profile_, from, to, sizes, round < hopeful_rounds)) {
+                if (auto measured = plans_->measure(routes)) {
+                    profile_.plans.push_back(*std::move(measured));
+                    any = true;
+                }
+            }
+            if (!any && round >= hopeful_rounds) {
+                return;
+            }
+        }
+    }
+
     void add_accesses() {
         if (!options_.access) {
             return;
@@ -197,6 +236,7 @@ class Measuring {
     Profile profile_;
     std::vector<Leg> legs_;
     std::unique_ptr<GroupProbe> groups_;
+    std::unique_ptr<PlanProbe> plans_;
     std::vector<Work> work_;
 };
 

@@ -314,6 +314,30 @@ std::vector<GroupPlan> plan_groups(const Ground& ground, const std::vector<Leg>&
     return groups.take();
 }
 
+std::vector<Move> plan_ends(const Ground& ground, std::size_t most) {
+    std::vector<std::pair<int, int>> pairs;
+    for (auto const a : ground.devices) {
+        for (auto const b : ground.devices) {
+            if (a != b) {
+                pairs.emplace_back(a, b);
+            }
+        }
+    }
+    std::vector<Move> ends;
+    if (!pairs.empty()) {
+        auto const sort = [&](const std::pair<int, int>& pair) { return sort_of(ground, pair.first, pair.second); };
+        for (auto const& [a, b] : spread_over(pairs, most, sort)) {
+            ends.emplace_back(gpu(a), gpu(b));
+        }
+    }
+    for (std::size_t i = 0; i < std::min(ground.devices.size(), most); ++i) {
+        auto const device = ground.devices[i];
+        ends.emplace_back(gpu(device), ground.near(device));
+        ends.emplace_back(ground.near(device), gpu(device));
+    }
+    return ends;
+}
+
 std::vector<AccessPlan> plan_accesses(const Ground& ground, bool quick) {
     std::vector<AccessPlan> plans;
     std::vector<std::pair<int, int>> pairs;

@@ -46,6 +46,10 @@ struct GroupPlan {
     std::vector<Move> moves;
 };
 
+/// Between what places plans are looked at: each directed pair of devices, and each device and the host near it; at
+/// most `most` of either, of each sort one before the second of any.
+std::vector<Move> plan_ends(const Ground& ground, std::size_t most);
+
 /// Groups of moves that have a leg among `legs`. Of each kind that pairs or triples of devices have, at most
 /// `most_of_kind`: pairs that are joined alike stand for each other, so one of each sort comes before the second of
 /// any.

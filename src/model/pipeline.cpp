@@ -64,13 +64,16 @@ double seconds(const Pipeline& pipeline, const std::vector<std::uint64_t>& chunk
             }
         }
         auto ready = issued + pipeline.issue_s / static_cast<double>(std::max<std::size_t>(stages, 1));
-        issued += pipeline.issue_s;
+        issued += pipeline.issue_s + pipeline.other_issue_s;
+        auto const first = j == 0, final = j + 1 == chunks.size();
         for (std::size_t i = 0; i < stages; ++i) {
             auto start = std::max(ready, free[i]);
             if (i + 1 < stages && j >= ring) {
                 start = std::max(start, drained[i * ring + j % ring] + pipeline.handoff_s);
             }
-            auto const done = start + took[i];
+            auto const alone =
+                !pipeline.ends.empty() && ((first && i + 1 < stages) || (final && i > 0) || (first && final));
+            auto const done = start + (alone ? pipeline.ends[i].seconds(static_cast<double>(chunks[j])) : took[i]);
             free[i] = done;
             if (i > 0) {
                 drained[(i - 1) * ring + j % ring] = done;
@@ -83,7 +86,7 @@ double seconds(const Pipeline& pipeline, const std::vector<std::uint64_t>& chunk
 }
 
 double s_per_byte(const Pipeline& pipeline, double chunk) {
-    auto slowest = pipeline.issue_s;
+    auto slowest = pipeline.issue_s + pipeline.other_issue_s;
     for (auto const& stage : pipeline.stages) {
         slowest = std::max(slowest, stage.seconds(chunk));
     }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+
 #include <map>
+#include "plan/load_places.hpp"
 
 namespace peerlane::plan {
 namespace {
@@ -56,6 +59,55 @@ std::vector<const Lane*> chosen(const std::vector<Lane>& lanes, const std::vecto
     return found;
 }
 
+double rate_of(const Scored& scored) {
+    return std::accumulate(scored.loaded_gbs.begin(), scored.loaded_gbs.end(), 0.0);
+}
+
+/// What a split seems to gain without moving more at a time it gains at its ends alone, which nobody measured.
+bool moves_more(const Scored& scored, double than_gbs) {
+    return rate_of(scored) > than_gbs * (1 + least_gain);
+}
+
+/// Splits that were measured need no guess: one of them wins unless the best so far, where that is one, gains much.
+void take_measured(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint64_t bytes, const Decision& decision,
+                   Scored& best, std::vector<int>& in) {
+    auto const& load = lanes.front().load;
+    if (load.empty()) {
+        return;
+    }
+    auto const fastest = rate_of(decision.alone[static_cast<std::size_t>(in.front())]);
+    Scored measured;
+    std::vector<int> measured_lanes;
+    for (auto const& streams : scorer.load().measured_between(load.front().leg.from, load.back().leg.to)) {
+        std::vector<int> with;
+        for (auto const& stream : streams) {
+            for (std::size_t i = 0; i < lanes.size(); ++i) {
+                if (decision.alone[i].possible() && same_stream(stream, lanes[i].load)) {
+                    with.push_back(static_cast<int>(i));
+                    break;
+                }
+            }
+        }
+        if (with.size() != streams.size()) {
+            continue;
+        }
+        auto scored = scorer.together(chosen(lanes, with), bytes);
+        if (scored.possible() && moves_more(scored, fastest) &&
+            (!measured.possible() || scored.seconds < measured.seconds * (1 - tie))) {
+            measured = std::move(scored);
+            measured_lanes = std::move(with);
+        }
+    }
+    if (!measured.possible()) {
+        return;
+    }
+    auto const gain = best.guessed && in.size() > 1 ? least_guessed_gain : 0.0;
+    if (measured.seconds < best.seconds / (1 - gain)) {
+        best = std::move(measured);
+        in = std::move(measured_lanes);
+    }
+}
+
 void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint64_t bytes, bool forced,
                 Decision& decision) {
     auto const pool = pool_of(lanes, decision);
@@ -64,6 +116,7 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
     }
     std::vector<int> in{pool.front().front()};
     auto best = decision.alone[static_cast<std::size_t>(in.front())];
+    auto const fastest = rate_of(best);
     auto rate = lanes[static_cast<std::size_t>(in.front())].rate();
     Scored fallback;
     std::vector<int> fallback_lanes;
@@ -83,7 +136,7 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
             auto with = in;
             with.push_back(index);
             auto scored = scorer.together(chosen(lanes, with), bytes);
-            if (!scored.possible()) {
+            if (!scored.possible() || (!forced && !moves_more(scored, fastest))) {
                 continue;
             }
             if (!gained.possible() || scored.seconds < gained.seconds * (1 - tie)) {
@@ -119,6 +172,9 @@ void find_split(const Scorer& scorer, const std::vector<Lane>& lanes, std::uint6
         } else {
             ++i;
         }
+    }
+    if (bytes >= least_split) {
+        take_measured(scorer, lanes, bytes, decision, best, in);
     }
     if (in.size() > 1) {
         decision.split = std::move(best);

@@ -34,7 +34,8 @@ double part_of(const Link& link) {
 
 }  // namespace
 
-Load::Load(const LegCosts& costs, const std::vector<std::pair<Place, Place>>& busy) : costs_(&costs) {
+Load::Load(const LegCosts& costs, const std::vector<std::pair<Place, Place>>& busy, bool hopeful)
+    : costs_(&costs), hopeful_(hopeful) {
     auto const& graph = costs.machine().graph;
     for (auto const& link : graph.links) {
         capacity_.push_back(assumed_gbs(link) * giga * part_of(link));
@@ -62,12 +63,17 @@ Load::Load(const LegCosts& costs, const std::vector<std::pair<Place, Place>>& bu
     }
     learn_capacities();
     learn_groups();
+    if (hopeful) {
+        groups_.clear();
+        hidden_.clear();
+    }
     for (auto const& [from, to] : busy) {
         Leg const leg{from, to, Engine::copy, from.is_device() ? from : to};
         if (auto const cost = costs.leg(leg)) {
             busy_.push_back({{leg, cost->rate, links_of(leg)}});
         }
     }
+    learn_plans();
 }
 
 /// A link that is the narrowest of a measured leg, by what its description says, carries what the fastest such leg
@@ -106,6 +112,22 @@ void Load::learn_capacities() {
     for (std::size_t i = 0; i < capacity_.size(); ++i) {
         capacity_[i] = reached[i] > 0 ? std::max(reached[i], crossed[i]) : std::max(capacity_[i], crossed[i]);
     }
+}
+
+double Load::crowd(std::span<const Stream* const> streams, std::size_t stream, std::size_t leg) const {
+    auto crowd = 1.0;
+    for (auto const link : (*streams[stream])[leg].links) {
+        double wanted = 0;
+        for (auto const* other : streams) {
+            if (other->size() < 2 || leg >= other->size()) {
+                continue;
+            }
+            auto const& use = (*other)[leg];
+            wanted += std::find(use.links.begin(), use.links.end(), link) != use.links.end() ? use.rate : 0.0;
+        }
+        crowd = std::max(crowd, wanted / capacity_[at(link)]);
+    }
+    return crowd;
 }
 
 std::vector<std::string> Load::shared(std::span<const Stream* const> streams) const {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/sharing.hpp"
+#include "plan/load_places.hpp"
 
 namespace peerlane::plan {
 namespace {
@@ -13,15 +14,6 @@ namespace {
 /// Both directions of a cable at once, as a part of their sum (docs/choosing.md): at a root port of the host, and
 /// elsewhere.
 constexpr double root_port_duplex = 0.79, cable_duplex = 0.95;
-
-/// Any node of the host stands for each: a machine whose nodes are not known is measured so.
-bool same(Place a, Place b) {
-    return a == b || (a.is_host() && b.is_host() && (a == host() || b == host()));
-}
-
-bool joins_same(const Leg& a, const Leg& b) {
-    return same(a.from, b.from) && same(a.to, b.to) && a.engine == b.engine;
-}
 
 struct Used {
     int stream;
@@ -44,6 +36,32 @@ const LoadedUse* user(const std::vector<Used>& used, const Leg& leg) {
 }  // namespace
 
 std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* guessed) const {
+    if (busy_.empty()) {
+        if (auto const* const plan = known(streams)) {
+            std::vector<double> rates;
+            for (auto const* stream : streams) {
+                rates.push_back(plan->rates[at(place_of(*stream, plan->streams))]);
+            }
+            return rates;
+        }
+    }
+    auto rates = expected(streams, guessed);
+    if (guessed != nullptr && hopeful_) {
+        *guessed = false;
+    } else if (busy_.empty() && guessed != nullptr) {
+        *guessed = *guessed || std::any_of(known_.begin(), known_.end(), [&](const Known& plan) {
+            return plan.streams.size() > 1 && same_ends(plan.streams.front(), *streams.front());
+        });
+    }
+    if (auto const* const plan = alike(streams)) {
+        for (auto& rate : rates) {
+            rate *= plan->kept;
+        }
+    }
+    return rates;
+}
+
+std::vector<double> Load::expected(std::span<const Stream* const> streams, bool* guessed) const {
     std::vector<Used> used;
     std::vector<double> caps;
     auto const add = [&](const Stream& stream) {
@@ -148,7 +166,10 @@ std::vector<double> Load::rates(std::span<const Stream* const> streams, bool* gu
             both.insert(both.end(), back->second.begin(), back->second.end());
             auto const root = graph.nodes[at(graph.links[at(link)].from)].kind == NodeKind::host_bridge ||
                               graph.nodes[at(graph.links[at(link)].to)].kind == NodeKind::host_bridge;
-            share(both, (root ? root_port_duplex : cable_duplex) * (capacity_[at(link)] + capacity_[at(twin)]));
+            share(both, (hopeful_ ? 1.0
+                         : root   ? root_port_duplex
+                                  : cable_duplex) *
+                            (capacity_[at(link)] + capacity_[at(twin)]));
         }
     }
     for (auto const& hidden : hidden_) {

@@ -27,6 +27,7 @@ class Scorer {
     /// Split over these usable lanes so that they end together. Routes of one leg stand first: they are issued first.
     /// Not possible when one of them could not begin in time to help.
     [[nodiscard]] Scored together(std::vector<const Lane*> lanes, std::uint64_t bytes) const;
+    [[nodiscard]] const Load& load() const { return *load_; }
     /// These shares and chunks as they are.
     [[nodiscard]] double given(const std::vector<Lane>& lanes, const std::vector<Route>& routes,
                                std::uint64_t bytes) const;
@@ -37,18 +38,23 @@ class Scorer {
         double s_per_byte = 0;
         model::Chunking chunking{};
     };
-    /// `rate`: what the lane gets while all run. `beside`: other lanes run, and begin when `issued_s` is over; the host
-    /// spends `issue_s` for a chunk of each of them.
+    /// Of a lane the others at work: the host issues them for `issued_s` before it issues this one's first chunk, and
+    /// for `issue_s` between two of its chunks.
     struct Beside {
-        bool others = false;
         double issued_s = 0;
         double issue_s = 0;
         std::uint64_t pipelines = 1;  ///< with this one
-        bool pushes = false;          ///< it begins towards the host, and its device copies to a peer meanwhile
+        std::vector<double> crowd{};  ///< of each leg: how much longer it takes while all pipelines fill, or drain
+        double wait_s = 0;            ///< what each of its chunks loses to them beside its rate
     };
+    /// `rate`: what the lane gets while all run.
     [[nodiscard]] Timed timed(const Lane& lane, double rate, std::uint64_t bytes, const Beside& beside,
                               std::uint64_t chunk = 0) const;
     [[nodiscard]] double issue_s(const Lane& lane) const;
+    [[nodiscard]] double begin_s(const Lane& lane) const;
+    [[nodiscard]] std::vector<std::uint64_t> even_chunks(const std::vector<Beside>& around,
+                                                         const std::vector<double>& parts,
+                                                         const std::vector<Timed>& times) const;
     [[nodiscard]] std::vector<Beside> beside(const std::vector<const Lane*>& lanes) const;
     const Load* load_;
     HostTimes host_;

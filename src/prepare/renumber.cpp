@@ -58,6 +58,11 @@ Profile renumbered(Profile profile, const Numbers& numbers) {
     std::erase_if(profile.loaded, [&](LoadedGroup& group) {
         return !std::all_of(group.legs.begin(), group.legs.end(), [&](LoadedLeg& one) { return number(one.leg); });
     });
+    std::erase_if(profile.plans, [&](LoadedPlan& plan) {
+        return !std::all_of(plan.routes.begin(), plan.routes.end(), [&](LoadedRoute& route) {
+            return std::all_of(route.legs.begin(), route.legs.end(), [&](Leg& leg) { return number(leg); });
+        });
+    });
     std::erase_if(profile.access, [&](AccessCosts& costs) { return !number(costs.accessor) || !number(costs.place); });
     return profile;
 }

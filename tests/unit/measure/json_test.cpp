@@ -29,6 +29,7 @@ Profile full() {
         {{gpu(1), host(), Engine::copy, gpu(1)}, Basis::assumed, {{{256, 2e-5, -1}}}, {}},
     };
     profile.loaded = {{"duplex", 1 << 25, {{profile.legs[0].leg, 390.5, 380.25}, {profile.legs[1].leg, 50, 49.5}}}};
+    profile.plans = {{{{{profile.legs[0].leg}, 1 << 27, 380}, {{profile.legs[2].leg}, 1 << 22, 50, 1 << 19, 40.5}}}};
     AccessCosts costs;
     costs.accessor = 1;
     costs.place = gpu(0);
@@ -106,6 +107,9 @@ TEST(ProfileJson, RefusesWhatIsNoProfileAndSaysWhere) {
              {"\"stride\": 128", "\"stride\": 2", "access[0].reads[1].stride: is 2, below the width of 4"},
              {"\"copy_call_s\": 2.7e-06", "\"copy_call_s\": -1", "host_costs.copy_call_s: is -1, not above 0"},
              {"\"accessor\": \"gpu1\"", "\"accessor\": \"host:0\"", "access[0].accessor: \"host:0\" is no device"},
+             {"\"small_bytes\": 524288", "\"small_bytes\": 4194304",
+              "plans[0].routes[1].small_bytes: is 4194304, not a whole number from 1 to 4194303"},
+             {"\"gbs\": 50.0,", "\"gbs\": 0,", "plans[0].routes[1].gbs: is 0, not above 0"},
              {"\"loaded\": [", "\"loaded\": 5, \"was\": [", "loaded: is number, not an array"},
              {"\"access\"", "\"acess\"", "document: \"access\" is missing"},
          }) {

@@ -161,6 +161,35 @@ TEST(Measure, CallsOfTheHost) {
     EXPECT_GT(*calls.event_s, 0);
 }
 
+TEST(Measure, RoutesThatPlansWouldTakeAreMeasuredTogether) {
+    auto const routes_of = [](const Profile& profile, std::size_t count) {
+        double most = 0;
+        for (auto const& plan : profile.plans) {
+            double sum = 0;
+            auto const here = plan.routes.size() == count && plan.routes.front().legs.front().from == gpu(0) &&
+                              plan.routes.front().legs.back().to == gpu(1);
+            for (auto const& route : plan.routes) {
+                EXPECT_GT(route.gbs, 0);
+                EXPECT_LT(route.small_bytes, route.bytes);
+                sum += route.gbs;
+            }
+            most = here ? std::max(most, sum) : most;
+        }
+        return most;
+    };
+    EXPECT_NEAR(routes_of(pair_profile(), 2), 396 + 53, 6) << "what NVLink and the host carry at once";
+    auto const machine = load_machine("h200-pair");
+    SimOptions simulation;
+    simulation.effects.shared_ports = {{{0}, 410}};  // NVLink and PCIe of device 0 together
+    auto const driver = open_simulated(machine, simulation);
+    MeasureOptions options;
+    options.trust_claimed = true;
+    options.access = options.host_costs = false;
+    auto const most = routes_of(measure(*driver, options), 2);
+    EXPECT_GT(most, 380);
+    EXPECT_LT(most, 412) << "no description tells of the port";
+}
+
 TEST(Measure, EqualCallsGiveEqualProfilesAndQuickOnesAreSmaller) {
     MeasureOptions options;
     options.quick = true;

@@ -132,5 +132,45 @@ TEST(Choose, EveryRejectedWayHasItsReason) {
     }
 }
 
+/// Of a profile without measured plans, with a plan of its choice for 256 MiB measured as `part` of what it predicts.
+Profile with_measured_split(const Machine& machine, const Verdicts& verdicts, double part) {
+    auto profile = nominal_profile(machine);
+    for (auto& curve : profile.legs) {
+        curve.basis = Basis::measured;
+    }
+    auto const choice = Planner(machine, verdicts, profile).explain(gpu(0), gpu(1), 256_MiB);
+    LoadedPlan plan;
+    for (auto const& route : choice.routes) {
+        auto const gbs = route.share * choice.predicted_gbs * part;
+        plan.routes.push_back({route.legs, route.chunk == 0 ? 256_MiB : route.chunk, gbs});
+    }
+    profile.plans.push_back(plan);
+    return profile;
+}
+
+TEST(Choose, RoutesThatWereMeasuredTogetherHaveWhatTheyHadThen) {
+    auto machine = pcie_pair();
+    machine.pair(0, 1)->measured.write_gbs = 40;
+    for (auto& link : machine.graph.links) {
+        if (link.kind == LinkKind::pcie) {
+            link.capacity_gbs = 50;
+        }
+    }
+    for (auto& pair : machine.pairs) {  // so that it shares nothing with the way through the host
+        pair.path = PathClass::nv;
+    }
+    machine.graph.links.push_back({2, 3, LinkKind::nvlink, {}, {}, 50.0, {}});
+    machine.graph.links.push_back({3, 2, LinkKind::nvlink, {}, {}, 50.0, {}});
+    auto const verdicts = proven({{0, 1, Check::push}});
+    auto const ask = [&](double part) {
+        return Planner(machine, verdicts, with_measured_split(machine, verdicts, part))
+            .explain(gpu(0), gpu(1), 256_MiB);
+    };
+    auto const good = ask(1.0);
+    ASSERT_EQ(good.routes.size(), 2U);
+    EXPECT_NEAR(ask(0.9).predicted_gbs / good.predicted_gbs, 0.9, 0.03);
+    EXPECT_EQ(ask(0.3).routes.size(), 1U) << "then one route alone is faster";
+}
+
 }  // namespace
 }  // namespace peerlane
