@@ -224,8 +224,7 @@ Event& Mover::State::exchange_event(int device, std::size_t number) {
 }
 
 std::shared_ptr<move::Resources> Mover::State::graph_resources() const {
-    return std::make_shared<move::Resources>(driver, std::max(options.staging_bytes, move::Staging::least_bound),
-                                             move::Life::graph);
+    return std::make_shared<move::Resources>(resources, std::max(options.staging_bytes, move::Staging::least_bound));
 }
 
 void Mover::State::keep(const std::shared_ptr<move::Resources>& own, StreamView stream) {

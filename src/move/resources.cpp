@@ -14,9 +14,9 @@ constexpr std::size_t most_failures = 16;
 
 }  // namespace
 
-Resources::Resources(Driver& driver, std::uint64_t staging_bound, Life life)
+Resources::Resources(Driver& driver, std::uint64_t staging_bound)
     : driver_(driver),
-      life_(life),
+      life_(Life::mover),
       bound_(staging_bound),
       staging_(driver, staging_bound),
       devices_(static_cast<std::size_t>(driver.device_count())),
@@ -25,6 +25,14 @@ Resources::Resources(Driver& driver, std::uint64_t staging_bound, Life life)
         mapped_[i].store(Mapped::unknown, std::memory_order_relaxed);
     }
 }
+
+Resources::Resources(const Resources& of_mover, std::uint64_t staging_bound)
+    : driver_(of_mover.driver_),
+      life_(Life::graph),
+      bound_(staging_bound),
+      staging_(driver_, staging_bound),
+      devices_(of_mover.devices_),
+      mapped_(of_mover.mapped_) {}
 
 Resources::~Resources() {
     if (life_ == Life::graph) {

@@ -46,7 +46,9 @@ enum class Life : std::uint8_t { mover, graph };
 
 class Resources {
   public:
-    Resources(Driver& driver, std::uint64_t staging_bound, Life life = Life::mover);
+    explicit Resources(Driver& driver, std::uint64_t staging_bound);
+    /// Of a graph, beside a mover's: what those have mapped is not mapped again.
+    Resources(const Resources& of_mover, std::uint64_t staging_bound);
     Resources(const Resources&) = delete;
     Resources& operator=(const Resources&) = delete;
     /// Waits for everything that was submitted; after a device error there is nothing to wait for.
@@ -114,7 +116,7 @@ class Resources {
     std::map<int, Event> entries_;
     enum class Mapped : std::uint8_t { unknown, yes, no };
     std::size_t devices_;
-    std::unique_ptr<std::atomic<Mapped>[]> mapped_;  ///< [accessor * devices + owner]
+    std::shared_ptr<std::atomic<Mapped>[]> mapped_;  ///< [accessor * devices + owner]
     std::deque<Failure> failures_;
     std::map<std::pair<Address, int>, std::uint32_t> opened_;  ///< by allocation and issuer: copies since a look
 };
