@@ -135,8 +135,9 @@ std::string Report::table() const {
         return number ? fmt::format("{}", *number) : std::string("none");
     };
     for (auto const& knee : knees) {
-        text += fmt::format("knee of {}: after helper {} (predicted {}, simulated {})\n", knee.name, helpers(knee.seen),
-                            helpers(knee.predicted), helpers(knee.simulated));
+        text += fmt::format("knee of {}: after helper {} (predicted {}{})\n", knee.name, helpers(knee.seen),
+                            helpers(knee.predicted),
+                            twin.empty() ? "" : fmt::format(", simulated {}", helpers(knee.simulated)));
     }
     for (auto const& goal : goals) {
         text += fmt::format("{:<70} {} {:>7.3f}, got {:>7.3f}  {}\n", goal.name, goal.at_most ? "at most" : "at least",

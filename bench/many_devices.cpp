@@ -2,12 +2,15 @@
 // staged, relays, splits, host memory over the links of helpers, patterns of many copies; beside the runtime's own
 // calls and NCCL, with what the planner and a simulated machine foretell.
 //
-//   many_devices [--machine NAME|FILE] [--twin NAME|FILE|none] [--cache FOLDER] [--prober FILE] [--seconds N]
-//                [--rounds N] [--full] [--small] [--as-seen] [OUT.json]
+//   many_devices [--machine NAME|FILE] [--topology FILE --verdicts FILE --profile FILE | --prober FILE] [--twin
+//   NAME|FILE|none]
+//                [--seconds N] [--rounds N] [--full] [--small] [--as-seen] [OUT.json]
 //
-// Without --machine on the devices of this one, proven and measured before unless --cache holds it (as peerlane doctor
-// and peerlane measure leave it). Exit status: 0; 2 wrong bytes; 3 no device, or one; 64 usage; 65, 66 input; 70.
+// Without --machine on the devices of this one: as `peerlane topo`, `doctor` and `measure` saved them (--save), where
+// CUDA numbers them in bus order too; else proven and measured now. Exit status: 0; 2 wrong bytes; 3 no device, or one;
+// 64 usage; 65, 66 input; 70.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -30,7 +33,7 @@ namespace {
 using namespace peerlane;
 
 struct Arguments {
-    std::string command = "many_devices", machine, twin, cache, prober, out;
+    std::string command = "many_devices", machine, twin, prober, topology, verdicts, profile, out;
     bench::RunOptions run;
     bool small = false;    ///< fewer pages
     bool full = false;     ///< a quick profile is not enough
@@ -66,8 +69,12 @@ Arguments read(int argc, char** argv) {
             all.machine = next();
         } else if (word == "--twin") {
             all.twin = next();
-        } else if (word == "--cache") {
-            all.cache = next();
+        } else if (word == "--topology") {
+            all.topology = next();
+        } else if (word == "--verdicts") {
+            all.verdicts = next();
+        } else if (word == "--profile") {
+            all.profile = next();
         } else if (word == "--prober") {
             all.prober = next();
         } else if (word == "--seconds") {
@@ -86,7 +93,31 @@ Arguments read(int argc, char** argv) {
             all.out = word;
         }
     }
+    auto const given = {all.topology.empty(), all.verdicts.empty(), all.profile.empty()};
+    if (std::count(given.begin(), given.end(), true) % 3 != 0) {
+        throw Usage("--topology, --verdicts and --profile belong together");
+    }
     return all;
+}
+
+/// What the command found out of these devices.
+Ready saved(const Driver& driver, const Arguments& arguments) {
+    Ready ready{load_machine(arguments.topology).machine(),
+                read_verdicts(read_input(arguments.verdicts), arguments.verdicts), false,
+                read_profile_json(read_input(arguments.profile), arguments.profile)};
+    if (static_cast<int>(ready.machine.devices.size()) != driver.device_count()) {
+        throw std::runtime_error(fmt::format("{} is of {} devices, here are {}", arguments.topology,
+                                             ready.machine.devices.size(), driver.device_count()));
+    }
+    for (auto const& device : ready.machine.devices) {
+        auto const& here = driver.machine().devices[static_cast<std::size_t>(device.id)];
+        if (device.bus && here.bus && *device.bus != *here.bus) {
+            throw std::runtime_error("the devices are not in bus order: set CUDA_DEVICE_ORDER=PCI_BUS_ID");
+        }
+    }
+    std::printf("read: %zu legs, %zu groups%s\n", ready.profile.legs.size(), ready.profile.loaded.size(),
+                ready.profile.quick ? ", quick" : "");
+    return ready;
 }
 
 /// What CUDA tells of a machine: devices and claims, neither links nor nodes.
@@ -151,15 +182,13 @@ SimulatedMachine twin_of(const Driver& driver, const std::string& asked, std::st
 
 Ready ready_for(Driver& driver, const Arguments& arguments) {
     PrepareOptions options;
-    options.cache = arguments.cache;
     options.prober = arguments.prober;
-    options.measure = arguments.full ? Measuring::full : Measuring::quick;  // one in full, where stored, stands for it
+    options.measure = arguments.full ? Measuring::full : Measuring::quick;
     options.measure = arguments.as_seen ? Measuring::none : options.measure;
     auto const start = driver.now();
     auto prepared = prepare(driver, options);
-    std::printf("%s in %.1f s: %zu legs, %zu groups%s\n", prepared.from_cache ? "read" : "proven and measured",
-                driver.now() - start, prepared.profile.legs.size(), prepared.profile.loaded.size(),
-                prepared.profile.quick ? ", quick" : "");
+    std::printf("proven and measured in %.1f s: %zu legs, %zu groups%s\n", driver.now() - start,
+                prepared.profile.legs.size(), prepared.profile.loaded.size(), prepared.profile.quick ? ", quick" : "");
     for (auto const& notice : prepared.notices) {
         std::printf("notice: %s\n", notice.c_str());
     }
@@ -177,7 +206,7 @@ int run(const Arguments& arguments) {
         std::fputs("many_devices: two devices are needed\n", stderr);
         return 3;
     }
-    auto const ready = ready_for(*driver, arguments);
+    auto const ready = arguments.topology.empty() ? ready_for(*driver, arguments) : saved(*driver, arguments);
     auto const room = bench::bytes_a_device(driver->device_count());
     bench::Rig rig(*driver, ready, room);
     std::unique_ptr<Driver> twin_driver;
@@ -186,7 +215,8 @@ int run(const Arguments& arguments) {
     if (!driver->simulated() && arguments.twin != "none") {
         twin_driver = open_simulated(twin_of(*driver, arguments.twin, twin_name));
         if (twin_driver->device_count() == driver->device_count()) {
-            twin.emplace(*twin_driver, ready, room, rig.home());
+            auto const there = twin_driver->machine().graph.numa_node(rig.home().index) >= 0;
+            twin.emplace(*twin_driver, ready, room, there ? rig.home() : host());
         } else {
             std::printf("notice: %s has %d devices: nothing is simulated beside\n", twin_name.c_str(),
                         twin_driver->device_count());

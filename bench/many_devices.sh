@@ -23,7 +23,7 @@ program() { # its path, in a folder collected for devices or in a build folder
   echo "many_devices.sh: no $1 in $dist" >&2
   exit 66
 }
-peerlane=$(program peerlane) && bench=$(program many_devices) && prober=$(program peerlane-probe) || exit 66
+peerlane=$(program peerlane) && bench=$(program many_devices) && program peerlane-probe >/dev/null || exit 66
 elapsed() { echo $(($(date +%s) - began)); }
 note() { printf '\n== %s (%s s)\n' "$*" "$(elapsed)"; }
 fail() { echo "FAILED: $*"; failed=1; }
@@ -46,7 +46,7 @@ cat "$out/machine.txt"
 [ ${#machine[@]} -gt 0 ] || devices=$(nvidia-smi -L | grep -c '^GPU')
 
 note doctor
-"$peerlane" ${machine[@]+"${machine[@]}"} topo >"$out/topo.txt" 2>&1
+"$peerlane" ${machine[@]+"${machine[@]}"} --save "$out/topo.json" topo >"$out/topo.txt" 2>&1
 start=$(date +%s.%N)
 timeout "$for_doctor" "$peerlane" ${machine[@]+"${machine[@]}"} --save "$out/doctor.json" doctor --fresh >"$out/doctor.txt" 2>&1
 status=$?
@@ -59,20 +59,22 @@ if [ "$devices" -gt 1 ]; then
     fail "proving took longer than 2 s a pair of devices"
 fi
 
+note measure
 if [ ${#machine[@]} -eq 0 ]; then
-  note measure
   timeout -s INT "$for_measure" "$peerlane" --save "$out/profile.json" measure >"$out/measure.txt" 2>&1 || {
     echo "the profile in full did not come to an end within $for_measure s: a quick one"
     timeout 60 "$peerlane" --save "$out/profile.json" measure --quick >"$out/measure.txt" 2>&1 || fail "measure ended with $?"
   }
-  tail -n 3 "$out/measure.txt"
+else
+  "$peerlane" "${machine[@]}" --save "$out/profile.json" measure >"$out/measure.txt" 2>&1 || fail "measure ended with $?"
 fi
+tail -n 3 "$out/measure.txt"
 
 note many_devices
 left=$((most - $(elapsed)))
 # What its parts may take; making memory, NCCL's start and one case that is under way come on top.
-timeout "$left" "$bench" ${machine[@]+"${machine[@]}"} --cache "$out/cache/peerlane" --prober "$prober" --seconds $((left - 50)) "$out/many_devices.json" \
-  >"$out/many_devices.txt" 2>&1
+timeout "$left" "$bench" ${machine[@]+"${machine[@]}"} --topology "$out/topo.json" --verdicts "$out/doctor.json" --profile "$out/profile.json" \
+  --seconds $((left - 50)) "$out/many_devices.json" >"$out/many_devices.txt" 2>&1
 status=$?
 cat "$out/many_devices.txt"
 [ "$status" -eq 0 ] || fail "many_devices ended with $status"

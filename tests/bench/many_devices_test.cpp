@@ -179,6 +179,7 @@ TEST(ManyDevices, WhatTheTimeIsTooShortForIsNamed) {
 TEST(ManyDevices, SaysWhatItCannotDo) {
     EXPECT_EQ(run("--frobnicate", false).status, 64);
     EXPECT_EQ(run("--machine h200-pair --seconds nothing", false).status, 64);
+    EXPECT_EQ(run("--machine h200-pair --topology topo.json", false).status, 64);
     EXPECT_EQ(run("--machine no-such-machine", false).status, 66);
     EXPECT_EQ(run("--machine sim:gpu=1", false).status, 3);
     EXPECT_EQ(run("--machine h200-pair --small --rounds 3 --seconds 0.01 /no/such/folder/out.json", false).status, 70);
