@@ -29,6 +29,9 @@ struct Sizes {
     int rounds = 15;
 };
 
+/// A machine whose driver's claims are trusted.
+Ready trusted(const Driver& driver);
+
 /// Seconds of single runs, sorted.
 using Runs = std::vector<double>;
 
