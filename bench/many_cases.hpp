@@ -38,12 +38,13 @@ struct Part {
     bool mapped = true;  ///< every pair is enabled before; else none is
     std::vector<Case> cases{};
     std::vector<LeftOut> left_out{};
+    std::function<void(Part&)> fill{};  ///< makes the cases once it is their turn
 };
 
 struct CaseOptions {
-    bool small = false;          ///< less memory and fewer pages, for machines that are only simulated
-    NcclGroup* nccl = nullptr;   ///< nullptr: not there
-    std::string nccl_missing{};  ///< why not
+    bool small = false;  ///< less memory and fewer pages, for machines that are only simulated
+    /// Starts NCCL, which maps devices into each other; nullptr, with the reason, where it is not there.
+    std::function<NcclGroup*(std::string& why)> nccl{};
 };
 
 /// Every part of a machine like that of `rig`, whose planner decides the ways. Budgets add up to about 400 s.

@@ -224,12 +224,13 @@ int run(const Arguments& arguments) {
     }
     bench::CaseOptions cases;
     cases.small = arguments.small;
-    cases.nccl_missing = "simulated";
     std::unique_ptr<bench::NcclGroup> nccl;
     if (!driver->simulated()) {
-        nccl = bench::NcclGroup::open(driver->device_count(), cases.nccl_missing);
-        cases.nccl = nccl.get();
-        std::printf("NCCL: %s\n", nccl ? fmt::format("{}", nccl->version()).c_str() : cases.nccl_missing.c_str());
+        cases.nccl = [&](std::string& why) {
+            nccl = bench::NcclGroup::open(driver->device_count(), why);
+            std::printf("NCCL: %s\n", nccl ? fmt::format("{}", nccl->version()).c_str() : why.c_str());
+            return nccl.get();
+        };
     }
     bench::Run bench_run(rig, twin ? &*twin : nullptr, arguments.run);
     auto report = bench_run.result(bench::many_parts(rig, cases));

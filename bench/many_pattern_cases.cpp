@@ -155,11 +155,10 @@ std::uint64_t sum(const std::vector<Job>& jobs) {
     return bytes;
 }
 
-}  // namespace
-
-Part patterns(Rig& rig, const CaseOptions& options) {
-    Part part{"patterns", 90};
+void fill(Part& part, Rig& rig, const CaseOptions& options) {
     auto const n = rig.devices();
+    std::string missing = "simulated";
+    auto* const nccl = options.nccl ? options.nccl(missing) : nullptr;
     for (auto const& pattern : all_patterns) {
         if (n < pattern.least_devices) {
             part.left_out.push_back({pattern.name, fmt::format("needs {} devices", pattern.least_devices)});
@@ -174,10 +173,10 @@ Part patterns(Rig& rig, const CaseOptions& options) {
         if (n > 2) {
             large.peers.push_back(simultaneous("simultaneous copies in rounds", in_rounds(jobs, n)));
         }
-        if (options.nccl != nullptr) {
-            large.peers.push_back(by_nccl(jobs, *options.nccl));
+        if (nccl != nullptr) {
+            large.peers.push_back(by_nccl(jobs, *nccl));
         } else {
-            part.left_out.push_back({large.name + ", NCCL", options.nccl_missing});
+            part.left_out.push_back({large.name + ", NCCL", missing});
         }
         large.predict = [jobs](Rig& on) {
             auto const exchange = on.mover().exchange(exchange_of(on, jobs), on.stream(0));
@@ -208,6 +207,13 @@ Part patterns(Rig& rig, const CaseOptions& options) {
         pages.plan = fmt::format("{} lists of {}", paged.size(), size_word(paged.front().bytes));
         part.cases.push_back(std::move(pages));
     }
+}
+
+}  // namespace
+
+Part patterns(Rig& rig, const CaseOptions& options) {
+    Part part{"patterns", 90};
+    part.fill = [&rig, options](Part& to) { fill(to, rig, options); };
     return part;
 }
 

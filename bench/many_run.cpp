@@ -126,6 +126,9 @@ Report Run::result(std::vector<Part> parts) {
 
 void Run::carry_out(Part& part, double until_s, Report& report) {
     auto const start = rig_.driver().now();
+    if (part.fill) {
+        part.fill(part);
+    }
     std::printf("%s: %zu cases, %.0f s\n", part.name.c_str(), part.cases.size(), until_s - start);
     std::fflush(stdout);
     report.left_out.insert(report.left_out.end(), part.left_out.begin(), part.left_out.end());
