@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 
@@ -43,6 +44,8 @@ struct NcclGroup::Library {
 NcclGroup::NcclGroup(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
 std::unique_ptr<NcclGroup> NcclGroup::open(int devices, std::string& reason) {
+    // Sends and receives need no multicast, which can take devices of a shared host out of service.
+    (void)::setenv("NCCL_NVLS_ENABLE", "0", 1);
     auto library = std::make_unique<Library>();
     library->handle = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library->handle == nullptr) {
