@@ -176,23 +176,27 @@ class Measuring {
     }
 
     void measure_plans(Place from, Place to) {
+        if (!at_work_) {
+            at_work_ = std::make_unique<plan::AtWork>(
+                ground_.machine, options_.verdicts != nullptr ? *options_.verdicts : nothing_proven_,
+                options_.verdicts == nullptr, profile_);
+        }
         auto const rounds = options_.quick ? 2 : 5;
-        auto const hopeful_rounds = options_.quick ? 1 : 2;
+        auto hopeful = options_.quick ? 1 : 2;
         std::vector<std::uint64_t> const sizes{std::uint64_t{512} << 20, std::uint64_t{16} << 20,
                                                std::uint64_t{2} << 20};
         for (int round = 0; round < rounds; ++round) {
             auto any = false;
-            for (auto const& routes : plan::routes_at_work(
-                     ground_.machine, options_.verdicts ? *options_.verdicts : Verdicts{}, options_.verdicts == nullptr,
-                     profile_, from, to, sizes, round < hopeful_rounds)) {
+            for (auto const& routes : at_work_->wanted(from, to, sizes, hopeful > 0)) {
                 if (auto measured = plans_->measure(routes)) {
                     profile_.plans.push_back(*std::move(measured));
                     any = true;
                 }
             }
-            if (!any && round >= hopeful_rounds) {
+            if (!any && hopeful == 0) {
                 return;
             }
+            hopeful = any ? std::max(hopeful - 1, 0) : 0;
         }
     }
 
@@ -237,6 +241,8 @@ class Measuring {
     std::vector<Leg> legs_;
     std::unique_ptr<GroupProbe> groups_;
     std::unique_ptr<PlanProbe> plans_;
+    Verdicts const nothing_proven_{};
+    std::unique_ptr<plan::AtWork> at_work_;
     std::vector<Work> work_;
 };
 

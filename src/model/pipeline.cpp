@@ -71,9 +71,9 @@ double seconds(const Pipeline& pipeline, const std::vector<std::uint64_t>& chunk
             if (i + 1 < stages && j >= ring) {
                 start = std::max(start, drained[i * ring + j % ring] + pipeline.handoff_s);
             }
-            auto const alone =
+            auto const at_end =
                 !pipeline.ends.empty() && ((first && i + 1 < stages) || (final && i > 0) || (first && final));
-            auto const done = start + (alone ? pipeline.ends[i].seconds(static_cast<double>(chunks[j])) : took[i]);
+            auto const done = start + took[i] + (at_end ? pipeline.ends[i] * static_cast<double>(chunks[j]) : 0.0);
             free[i] = done;
             if (i > 0) {
                 drained[(i - 1) * ring + j % ring] = done;

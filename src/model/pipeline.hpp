@@ -13,9 +13,10 @@ struct Pipeline {
     double issue_s = 0;          ///< of the host for one chunk, all stages: chunks are issued one after the other
     double handoff_s = 0;        ///< from the end of a stage to what waits for it in another one
     double other_issue_s = 0;    ///< of the host for what it issues elsewhere between two chunks
-    /// As `stages` while the pipeline fills, of the first chunk, and while it drains, of the last one: other stages
-    /// idle, and pipelines beside this one do the same as it does. Empty: no different.
-    std::vector<Cost> ends{};
+    /// s/byte that each stage takes longer (less than 0: shorter) while the pipeline fills, of the first chunk, and
+    /// while it drains, of the last one: other stages idle, and pipelines beside this one do the same as it does.
+    /// Empty: 0.
+    std::vector<double> ends{};
 };
 
 /// Sizes of the chunks of a transfer, none larger than `chunk`, at most `most` of them unless that is too few to keep

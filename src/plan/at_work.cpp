@@ -38,29 +38,35 @@ bool same_routes(const LoadedPlan& plan, const RouteLegs& routes) {
            });
 }
 
-std::vector<RouteLegs> routes_at_work(const Machine& machine, const Verdicts& verdicts, bool trust_claimed,
-                                      const Profile& profile, Place from, Place to,
-                                      const std::vector<std::uint64_t>& sizes, bool hopeful) {
-    LegCosts const costs(machine, profile);
+AtWork::AtWork(const Machine& machine, const Verdicts& verdicts, bool trust_claimed, const Profile& profile)
+    : verdicts_(verdicts),
+      trust_claimed_(trust_claimed),
+      profile_(profile),
+      costs_(machine, profile),
+      load_(costs_, {}),
+      hopeful_load_(costs_, {}, true) {}
+
+std::vector<RouteLegs> AtWork::wanted(Place from, Place to, const std::vector<std::uint64_t>& sizes, bool hopeful) {
     std::vector<RouteLegs> wanted;
     auto const want = [&](RouteLegs routes) {
         auto const known = std::find(wanted.begin(), wanted.end(), routes) != wanted.end() ||
-                           std::any_of(profile.plans.begin(), profile.plans.end(),
+                           std::any_of(profile_.plans.begin(), profile_.plans.end(),
                                        [&](const LoadedPlan& plan) { return same_routes(plan, routes); });
         if (!routes.empty() && !known) {
             wanted.push_back(std::move(routes));
         }
     };
-    Load const load(costs, {}, hopeful);
-    Scorer const scorer(costs, load, PlannerOptions{}.staging_bytes);
-    auto const lanes = lanes_between({costs, load, verdicts, trust_claimed, false}, from, to);
+    auto& load = hopeful ? hopeful_load_ : load_;
+    load.learn_plans();
+    Scorer const scorer(costs_, load, PlannerOptions{}.staging_bytes);
+    auto const lanes = lanes_between({costs_, load, verdicts_, trust_claimed_, false}, from, to);
     for (auto const bytes : sizes) {
         auto const decision = decide(scorer, lanes, bytes);
         if (decision.best_alone >= 0) {
-            want(measurable(profile, lanes, {decision.best_alone}));
+            want(measurable(profile_, lanes, {decision.best_alone}));
         }
         if (decision.splits()) {
-            want(measurable(profile, lanes, decision.split_lanes));
+            want(measurable(profile_, lanes, decision.split_lanes));
         }
     }
     return wanted;

@@ -78,8 +78,12 @@ void take_measured(const Scorer& scorer, const std::vector<Lane>& lanes, std::ui
     auto const fastest = rate_of(decision.alone[static_cast<std::size_t>(in.front())]);
     Scored measured;
     std::vector<int> measured_lanes;
-    for (auto const& streams : scorer.load().measured_between(load.front().leg.from, load.back().leg.to)) {
+    for (auto const& [streams, rate] : scorer.load().measured_between(load.front().leg.from, load.back().leg.to)) {
+        auto const least_s = static_cast<double>(bytes) / rate;
         std::vector<int> with;
+        if (least_s > best.seconds || (measured.possible() && least_s > measured.seconds)) {
+            continue;
+        }
         for (auto const& stream : streams) {
             for (std::size_t i = 0; i < lanes.size(); ++i) {
                 if (decision.alone[i].possible() && same_stream(stream, lanes[i].load)) {

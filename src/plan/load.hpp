@@ -27,6 +27,8 @@ class Load {
     /// Both are referred to. `busy`: ways of data that something else keeps at work. `hopeful`: legs do nothing to each
     /// other that no route of a plan was seen to suffer, beyond sharing links.
     Load(const LegCosts& costs, const std::vector<std::pair<Place, Place>>& busy, bool hopeful = false);
+    /// Plans that the profile got since.
+    void learn_plans();
     /// Directed links of the graph that the leg takes, and behind them the memory of the NUMA node that it ends or
     /// begins in (numbered behind the links).
     [[nodiscard]] std::vector<int> links_of(const Leg& leg) const;
@@ -43,8 +45,13 @@ class Load {
     /// by the links that they share; 1 or more.
     [[nodiscard]] double crowd(std::span<const Stream* const> streams, std::size_t stream, std::size_t leg) const;
     [[nodiscard]] bool busy() const { return !busy_.empty(); }
-    /// Several routes between these ends that were measured together, each as its legs.
-    [[nodiscard]] std::vector<std::vector<Stream>> measured_between(Place from, Place to) const;
+    struct Measured {
+        std::vector<Stream> streams{};
+        double rate = 0;  ///< of all, bytes/s
+    };
+    /// Of each number of routes between these ends, two or more, those that reached most when they were measured
+    /// together.
+    [[nodiscard]] std::vector<Measured> measured_between(Place from, Place to) const;
     /// "pcie bridge:sw0 > host:0", for people: the links that more than one leg of these takes.
     [[nodiscard]] std::vector<std::string> shared(std::span<const Stream* const> streams) const;
 
@@ -74,7 +81,6 @@ class Load {
         std::vector<double> waits{};  ///< of each, seconds that a chunk loses beside that
         double kept = 1;              ///< of what would be expected without having measured them
     };
-    void learn_plans();
     [[nodiscard]] const Known* known(std::span<const Stream* const> streams) const;
     /// Others of the same kinds between the same ends; those that kept least where there are several.
     [[nodiscard]] const Known* alike(std::span<const Stream* const> streams) const;
@@ -92,6 +98,7 @@ class Load {
     std::vector<Hidden> hidden_;
     std::vector<Stream> busy_;
     std::vector<Known> known_;
+    std::size_t learned_ = 0;  ///< plans of the profile
 };
 
 }  // namespace peerlane::plan

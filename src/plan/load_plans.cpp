@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "plan/load_places.hpp"
@@ -71,7 +72,8 @@ void Load::learn_route(const LoadedRoute& route, double round_s, Known& known) c
 
 void Load::learn_plans() {
     HostTimes const host(costs_->profile().host_costs);
-    for (auto const& plan : costs_->profile().plans) {
+    for (auto const& plans = costs_->profile().plans; learned_ < plans.size(); ++learned_) {
+        auto const& plan = plans[learned_];
         Known known;
         double round_s = 0;
         for (auto const& route : plan.routes) {
@@ -123,14 +125,23 @@ const Load::Known* Load::known(std::span<const Stream* const> streams) const {
     return found == known_.end() ? nullptr : &*found;
 }
 
-std::vector<std::vector<Stream>> Load::measured_between(Place from, Place to) const {
-    std::vector<std::vector<Stream>> plans;
+std::vector<Load::Measured> Load::measured_between(Place from, Place to) const {
+    std::map<std::size_t, Measured> best;  // by the number of routes: few begin sooner, many move more
     for (auto const& plan : known_) {
         auto const& one = plan.streams.front();
-        if (plan.streams.size() > 1 && busy_.empty() && same(one.front().leg.from, from) &&
-            same(one.back().leg.to, to)) {
-            plans.push_back(plan.streams);
+        if (plan.streams.size() < 2 || !busy_.empty() || !same(one.front().leg.from, from) ||
+            !same(one.back().leg.to, to)) {
+            continue;
         }
+        auto const rate = std::accumulate(plan.rates.begin(), plan.rates.end(), 0.0);
+        auto& of = best[plan.streams.size()];
+        if (rate > of.rate) {
+            of = {plan.streams, rate};
+        }
+    }
+    std::vector<Measured> plans;
+    for (auto& [routes, plan] : best) {
+        plans.push_back(std::move(plan));
     }
     return plans;
 }

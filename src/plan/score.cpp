@@ -65,14 +65,13 @@ Scorer::Timed Scorer::timed(const Lane& lane, double rate, std::uint64_t bytes, 
     auto const slowest = lane.rate();
     for (auto const& cost : lane.costs) {
         // What the lane loses to others, or to itself, it loses where it is slowest.
-        auto const first = &cost == &lane.costs.front();
-        auto const waits = model::Cost::linear(first ? beside.wait_s : 0.0, 0.0);
-        auto const busy = cost.rate <= slowest ? cost.queued + model::Cost::linear(0, slower(cost)) : cost.queued;
-        pipeline.stages.push_back(busy + waits);
+        auto const lost = cost.rate <= slowest ? slower(cost) : 0.0;
+        auto const waits = &cost == &lane.costs.front() ? beside.wait_s : 0.0;
+        auto const stage = pipeline.stages.size();
+        pipeline.stages.push_back(lost > 0 || waits > 0 ? cost.queued + model::Cost::linear(waits, lost) : cost.queued);
         // Alone, a lane's own legs are what it loses to.
-        auto const crowd = beside.crowd.empty() ? 1.0 : beside.crowd[pipeline.ends.size()];
-        auto const alone = cost.queued + model::Cost::linear(0, (crowd - 1) / cost.rate);
-        pipeline.ends.push_back(beside.crowd.empty() ? alone : max(alone, busy) + waits);
+        pipeline.ends.push_back(beside.crowd.empty() ? -lost
+                                                     : std::max(0.0, (beside.crowd[stage] - 1) / cost.rate - lost));
     }
     auto const& first = lane.costs.front();
     auto const once = std::max(1e-6, first.once.seconds(small_bytes) - first.queued.seconds(small_bytes));
