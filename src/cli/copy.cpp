@@ -7,12 +7,14 @@
 
 #include <peerlane/error.hpp>
 #include <peerlane/mover.hpp>
+#include <peerlane/named.hpp>
 #include <peerlane/planner.hpp>
 #include <peerlane/prove.hpp>
 #include <peerlane/transfer.hpp>
 #include <peerlane/units.hpp>
 
 #include "cli/command.hpp"
+#include "cli/profile_of.hpp"
 #include "cli/proof_text.hpp"
 #include "cli/status.hpp"
 #include "cli/target.hpp"
@@ -31,6 +33,7 @@ struct Asked {
     bool trust_claimed = false;
     int repetitions = 1;
     std::uint64_t page_bytes = 0;  ///< 0: in one piece
+    std::string profile{};         ///< a file; empty: the stored one, where one holds
 };
 
 RoutePolicy policy_of(const std::string& word) {
@@ -103,6 +106,10 @@ Asked understand_asked(const Given& given) {
         throw UsageError(fmt::format("--trust \"{}\": proven or claimed", trust));
     }
     asked.trust_claimed = trust == "claimed";
+    asked.profile = given.one("--profile").value_or("");
+    if (given.has("--profile") && asked.profile.empty()) {
+        throw UsageError("--profile needs the name of a file");
+    }
     asked.repetitions =
         static_cast<int>(whole_number("--repeat", given.one("--repeat").value_or("1"), 1, most_repetitions));
     return asked;
@@ -252,20 +259,50 @@ class Story {
     bool first_ = true;
 };
 
-Choice choice_of(const Target& target, const Asked& asked, const Verdicts* proven) {
+/// What legs cost, in people's numbers; `words` are empty where nothing was measured.
+struct Costs {
+    Profile profile{};
+    std::string words{};
+};
+
+Costs costs_of(Context& context, const Target& target, const Asked& asked) {
+    if (!asked.profile.empty()) {
+        return {read_profile_json(read_input(asked.profile), asked.profile),
+                fmt::format("costs are those of {}", asked.profile)};
+    }
+    auto kept = kept_profile(context, target);
+    for (auto const& notice : kept.notices) {
+        complain(fmt::format("peerlane: {}", notice));
+    }
+    if (!kept.profile) {
+        return {};
+    }
+    auto words = fmt::format("costs were measured on this machine and stored: profile {}{}",
+                             kept.profile->key.substr(0, 8), kept.profile->quick ? ", a quick one" : "");
+    return {*std::move(kept.profile), std::move(words)};
+}
+
+Choice choice_of(const Target& target, const Asked& asked, const Verdicts* proven, const Costs& costs) {
+    auto const verdicts = proven != nullptr ? *proven : Verdicts{};
+    Choice choice;
     if (asked.page_bytes != 0) {
-        Mover const mover(*target.driver,
-                          {target.whole, proven != nullptr ? *proven : Verdicts{}, asked.trust_claimed});
-        return mover.choose_pages(asked.from, asked.to, asked.bytes, asked.page_bytes);
+        Mover const mover(*target.driver, {target.whole, verdicts, asked.trust_claimed, costs.profile});
+        choice = mover.choose_pages(asked.from, asked.to, asked.bytes, asked.page_bytes);
+    } else {
+        PlannerOptions options;
+        options.trust_claimed = asked.trust_claimed;
+        try {
+            Planner const planner(target.whole, verdicts, costs.profile, options);
+            choice = planner.explain(asked.from, asked.to, asked.bytes, asked.policy, asked.relay);
+        } catch (const std::invalid_argument& error) {
+            throw UsageError(error.what());
+        }
     }
-    PlannerOptions options;
-    options.trust_claimed = asked.trust_claimed;
-    try {
-        Planner const planner(target.whole, proven != nullptr ? *proven : Verdicts{}, {}, options);
-        return planner.explain(asked.from, asked.to, asked.bytes, asked.policy, asked.relay);
-    } catch (const std::invalid_argument& error) {
-        throw UsageError(error.what());
+    if (!costs.words.empty()) {
+        choice.reasons.push_back({costs.words, {}});
+        choice.why.push_back(costs.words);
     }
+    return choice;
 }
 
 TransferReport nothing_moved(const Target& target, const Asked& asked, Choice choice, std::string why) {
@@ -318,7 +355,7 @@ Status run(Context& context) {
         story.tell("Nothing was proven: the driver's claim is trusted, as asked with --trust claimed.\n");
     }
 
-    auto const choice = choice_of(target, asked, proven ? &*proven : nullptr);
+    auto const choice = choice_of(target, asked, proven ? &*proven : nullptr, costs_of(context, target, asked));
     auto why_not = proven ? untellable(*proven, asked.from, asked.to) : std::string();
     if (why_not.empty() && choice.routes.empty()) {
         why_not = choice.why.empty() ? "no way joins these places" : choice.why.front();
@@ -354,6 +391,7 @@ Command copy_command() {
             {{"--route", "auto|direct|staged|split|relay:N", "the way to take"},
              {"--trust", "claimed", "skips the proof and believes the driver"},
              {"--page-size", "SIZE", "moves scattered pages of this size instead of one piece"},
+             {"--profile", "FILE", "costs of this profile instead of the stored one"},
              {"--repeat", "N", "moves N times and reports the median"}},
             {Format::table, Format::json, Format::markdown},
             run};

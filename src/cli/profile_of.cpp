@@ -202,6 +202,22 @@ class Search {
 
 }  // namespace
 
+ProfileKept kept_profile(Context& context, const Target& target) {
+    auto const path = cache_file(target, key_of(target, context.globals), "profile");
+    if (path.empty()) {
+        return {};
+    }
+    ProfileKept kept;
+    auto answer = read_profile_cache(path, profile_parts(target, context.globals));
+    if (!answer.notice.empty()) {
+        kept.notices.push_back(fmt::format("the stored profile is not used: {}", answer.notice));
+    }
+    if (answer.stored) {
+        kept.profile = std::move(answer.stored->profile);
+    }
+    return kept;
+}
+
 ProfileFound profile_of(Context& context, Target& target, const ProfileAsked& asked) {
     return Search(context, target, asked).result();
 }

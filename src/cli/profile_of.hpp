@@ -35,4 +35,12 @@ struct ProfileFound {
 /// proven, or nothing is stored and only that was asked for. A whole profile of all devices is stored.
 ProfileFound profile_of(Context& context, Target& target, const ProfileAsked& asked);
 
+/// A profile that is stored and still holds, a quick one too; nothing is proven or measured. Empty, with the reason in
+/// `notices` where one was there, when there is none.
+struct ProfileKept {
+    std::optional<Profile> profile{};  ///< in people's numbers
+    std::vector<std::string> notices{};
+};
+ProfileKept kept_profile(Context& context, const Target& target);
+
 }  // namespace peerlane::cli

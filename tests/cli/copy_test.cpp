@@ -35,6 +35,20 @@ TEST(CliCopy, TellsProofPlanAndResult) {
     }
 }
 
+TEST(CliCopy, PlansFromAMeasuredProfileAndSaysSo) {
+    Folder const folder;
+    auto const file = folder.file("p.json");
+    ASSERT_EQ(typed("--machine h200-pair --fault rate:0:1=9GB/s --save " + file + " measure --quick").status, 0);
+    auto const slow = typed("--machine h200-pair copy 0 1 256MiB --profile " + file);
+    EXPECT_EQ(slow.status, 0) << slow.err;
+    EXPECT_THAT(slow.out, HasSubstr("because costs are those of " + file));
+    EXPECT_THAT(slow.out, HasSubstr("staged through host:0")) << "what the profile says is slow is left";
+    EXPECT_THAT(slow.out, HasSubstr("verified"));
+    auto const none = typed("--machine h200-pair copy 0 1 256MiB");
+    EXPECT_THAT(none.out, Not(HasSubstr("costs are"))) << "of a simulated machine nothing is stored";
+    EXPECT_EQ(typed("--machine h200-pair copy 0 1 1MiB --profile " + folder.file("none")).status, 66);
+}
+
 TEST(CliCopy, JsonHasTheKeysOfTheSchema) {
     auto const json = document("--machine h200-pair copy 0 1 256MiB", 0);
     EXPECT_EQ(json["schema"], "peerlane.transfer/1");
