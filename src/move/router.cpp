@@ -29,15 +29,12 @@ Router::Router(const Driver& driver, const Planner& planner)
     : planner_(planner),
       costs_(planner.machine(), planner.profile()),
       load_(costs_, nobody_),
-      links_(planner.machine().graph.links.size()) {
+      links_(planner.machine().graph.links.size()),
+      engines_(links_ + ports_of_a_device * planner.machine().devices.size()) {
     for (auto const& link : planner.machine().graph.links) {
         capacity_.push_back(link.capacity_gbs.value_or(0));
     }
-    if (links_ == 0) {  // nobody described the machine
-        links_ = ports_of_a_device * planner.machine().devices.size();
-        capacity_.assign(links_, 0);
-        ports_only_ = true;
-    }
+    capacity_.resize(engines_, 0);
     for (int device = 0; device < driver.device_count(); ++device) {
         capacity_.push_back(-std::max(1, driver.capabilities(device).copy_engines));
     }
@@ -92,21 +89,19 @@ Task Router::task(const Way& way, std::uint64_t bytes) const {
         }
     };
     for (auto const& leg : way.route.legs) {
-        if (ports_only_) {
-            add_ports(leg, add);
-            if (leg.engine == Engine::copy) {
-                add(links_ + static_cast<std::size_t>(leg.issuer.index));
-            }
-            continue;
-        }
+        auto described = false;
         for (auto const link : load_.links_of(leg)) {
-            if (link < 0 || static_cast<std::size_t>(link) >= links_) {
-                continue;  // memory of a NUMA node, which serves more than its links bring
+            // Others are memory of a NUMA node, which serves more than its links bring, and links that were made up.
+            if (link >= 0 && static_cast<std::size_t>(link) < links_) {
+                add(static_cast<std::size_t>(link));
+                described = true;
             }
-            add(static_cast<std::size_t>(link));
+        }
+        if (!described && leg.from != leg.to) {
+            add_ports(leg, [&](std::size_t port) { add(links_ + port); });
         }
         if (leg.engine == Engine::copy) {
-            add(links_ + static_cast<std::size_t>(leg.issuer.index));
+            add(engines_ + static_cast<std::size_t>(leg.issuer.index));
         }
     }
     return task;

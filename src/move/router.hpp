@@ -32,11 +32,11 @@ class Router {
     Router(const Driver& driver, const Planner& planner);
     /// What may be trusted; std::invalid_argument when there is nothing.
     const Ways& ways(Place from, Place to, std::uint64_t bytes);
-    /// Links of the graph, and as further links the copy engines of each device. Without a graph ports of the devices,
-    /// of which each takes one copy at its full rate.
+    /// Links of the graph; for legs that it does not describe ports of the devices, of which each takes one copy at its
+    /// full rate; and as further links the copy engines of each device.
     [[nodiscard]] Task task(const Way& way, std::uint64_t bytes) const;
     [[nodiscard]] int engines(int device) const {
-        return static_cast<int>(-capacity_[links_ + static_cast<std::size_t>(device)]);
+        return static_cast<int>(-capacity_[engines_ + static_cast<std::size_t>(device)]);
     }
     /// Of the links, as `schedule` takes them.
     [[nodiscard]] const std::vector<double>& capacity() const { return capacity_; }
@@ -46,8 +46,8 @@ class Router {
     std::vector<std::pair<Place, Place>> nobody_{};
     plan::LegCosts costs_;
     plan::Load load_;
-    std::size_t links_ = 0;  ///< of the graph, or ports
-    bool ports_only_ = false;
+    std::size_t links_ = 0;    ///< of the graph
+    std::size_t engines_ = 0;  ///< number of the first device's: behind the links and the ports
     std::vector<double> capacity_{};
     std::map<std::tuple<Place, Place, std::uint64_t>, Ways> known_{};
 };
