@@ -23,6 +23,9 @@ struct MeasureOptions {
     const Verdicts* verdicts = nullptr;
     /// Without verdicts: every pair that the driver claims, for copies and kernels alike.
     bool trust_claimed = false;
+    /// What is known of the driver's machine, numbered as its devices are: links and NUMA nodes decide which legs are
+    /// looked at together, and which stand for each other. nullptr: what the driver itself says.
+    const Machine* machine = nullptr;
     bool quick = false;          ///< fewer sizes, samples and groups
     std::vector<int> devices{};  ///< empty: all
     std::vector<int> nodes{};    ///< NUMA nodes whose memory is staged in; empty: those of the driver's machine

@@ -49,11 +49,17 @@ struct Prepared : Ready {
     std::vector<std::string> notices{};  ///< why what was stored was not used, what could not be kept or measured
 };
 
-/// Verdicts and profile of the driver's devices. Proofs run in children on real devices, and on the driver itself under
-/// simulation; measuring runs on the driver, and is left out, with a notice, where it does not see all of the devices.
-/// Never trusts: what could not be told is an Error (code 999) for each process that waited for it, too. Throws Error
-/// 600 where nothing is stored and proving was refused, and when another process is at work for longer than wait_s;
-/// std::invalid_argument for real devices without a prober and for a device that the machine does not have.
+/// The driver's devices with what is known of the links between them, numbered as the driver does. Of real devices a
+/// driver knows no more than their names: links, switches and NUMA nodes come from `discover`. Where what the system
+/// shows does not hold all of them, and under simulation, it is what the driver says.
+Machine known_machine(Driver& driver);
+
+/// Verdicts and profile of the driver's devices, in the machine that known_machine gives. Proofs run in children on
+/// real devices, and on the driver itself under simulation; measuring runs on the driver, and is left out, with a
+/// notice, where it does not see all of the devices. Never trusts: what could not be told is an Error (code 999) for
+/// each process that waited for it, too. Throws Error 600 where nothing is stored and proving was refused, and when
+/// another process is at work for longer than wait_s; std::invalid_argument for real devices without a prober and for a
+/// device that the machine does not have.
 Prepared prepare(Driver& driver, const PrepareOptions& options = {});
 
 }  // namespace peerlane

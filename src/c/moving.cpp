@@ -181,7 +181,7 @@ peerlane_status peerlane_trust_claimed(peerlane_driver* driver, peerlane_mover**
         auto& into = given(out, "out");
         auto const& opened = given(driver, "the driver").driver;
         Ready ready;
-        ready.machine = opened->machine();
+        ready.machine = known_machine(*opened);
         ready.trust_claimed = true;
         into = mover_of(opened, ready).release();
     });

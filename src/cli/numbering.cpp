@@ -6,87 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "machine/renumber.hpp"
+
 namespace peerlane::cli {
 namespace {
 
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
-}
-
-bool same_device(const Device& a, const Device& b) {
-    return a.bus && b.bus ? *a.bus == *b.bus : a.uuid && b.uuid && *a.uuid == *b.uuid;
-}
-
-/// The graph without the devices that `keep` refuses; links renumbered.
-template <typename Keep>
-Graph without_devices(const Graph& graph, Keep keep) {
-    Graph result;
-    std::vector<int> index(graph.nodes.size(), -1);
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        auto const& node = graph.nodes[i];
-        if (node.kind != NodeKind::device || keep(node.index)) {
-            index[i] = static_cast<int>(result.nodes.size());
-            result.nodes.push_back(node);
-        }
-    }
-    for (auto link : graph.links) {
-        link.from = index[at(link.from)];
-        link.to = index[at(link.to)];
-        if (link.from >= 0 && link.to >= 0) {
-            result.links.push_back(link);
-        }
-    }
-    return result;
-}
-
-/// Devices for which `number` gives -1 are left out, the others renumbered.
-template <typename Number>
-Machine renumbered(const Machine& machine, Number number) {
-    Machine result = machine;
-    result.devices.clear();
-    result.pairs.clear();
-    result.host.clear();
-    std::vector<std::pair<int, std::size_t>> order;  // new number, old position
-    for (std::size_t i = 0; i < machine.devices.size(); ++i) {
-        auto device = machine.devices[i];
-        device.id = number(device.id);
-        if (device.id >= 0) {
-            order.emplace_back(device.id, i);
-            result.devices.push_back(std::move(device));
-        }
-    }
-    std::sort(order.begin(), order.end());
-    std::sort(result.devices.begin(), result.devices.end(), [](auto& a, auto& b) { return a.id < b.id; });
-    for (auto pair : machine.pairs) {
-        pair.accessor = number(pair.accessor);
-        pair.owner = number(pair.owner);
-        if (pair.accessor >= 0 && pair.owner >= 0) {
-            result.pairs.push_back(std::move(pair));
-        }
-    }
-    std::sort(result.pairs.begin(), result.pairs.end(),
-              [](auto& a, auto& b) { return std::pair(a.accessor, a.owner) < std::pair(b.accessor, b.owner); });
-    for (auto rates : machine.host) {
-        rates.device = number(rates.device);
-        if (rates.device >= 0) {
-            result.host.push_back(rates);
-        }
-    }
-    for (auto& nic : result.nics) {
-        std::vector<PathClass> paths;
-        for (auto const& entry : order) {
-            paths.push_back(entry.second < nic.paths.size() ? nic.paths[entry.second] : PathClass::unknown);
-        }
-        nic.paths = std::move(paths);
-    }
-    result.graph = without_devices(machine.graph, [&](int device) { return number(device) >= 0; });
-    for (auto& node : result.graph.nodes) {
-        if (node.kind == NodeKind::device) {
-            node.index = number(node.index);
-            node.name = fmt::format("gpu{}", node.index);
-        }
-    }
-    return result;
 }
 
 template <typename Number>
@@ -131,15 +57,14 @@ Numbering Numbering::same(int devices) {
 }
 
 std::optional<Numbering> Numbering::join(const Machine& people, const Machine& driver) {
+    auto const numbers = numbers_in(people, driver);
+    if (!numbers) {
+        return std::nullopt;
+    }
     Numbering numbering;
     numbering.ordinals_.assign(people.devices.size(), -1);
-    for (auto const& seen : driver.devices) {
-        auto const found = std::find_if(people.devices.begin(), people.devices.end(),
-                                        [&](const Device& device) { return same_device(device, seen); });
-        if (found == people.devices.end()) {
-            return std::nullopt;
-        }
-        numbering.ordinals_[at(found->id)] = seen.id;
+    for (std::size_t i = 0; i < numbers->size(); ++i) {
+        numbering.ordinals_[at((*numbers)[i])] = driver.devices[i].id;
     }
     return numbering;
 }
@@ -246,7 +171,7 @@ std::string Numbering::to_people(const std::string& text) const {
 }
 
 Machine Numbering::to_driver(const Machine& machine) const {
-    return renumbered(machine, [this](int device) { return ordinal(device); });
+    return renumbered(machine, ordinals_);
 }
 
 Machine limited_to(const Machine& machine, const std::vector<int>& devices) {
@@ -255,9 +180,11 @@ Machine limited_to(const Machine& machine, const std::vector<int>& devices) {
             throw std::out_of_range(fmt::format("no device {}", device));
         }
     }
-    return renumbered(machine, [&](int device) {
-        return std::find(devices.begin(), devices.end(), device) == devices.end() ? -1 : device;
-    });
+    std::vector<int> numbers(machine.devices.size(), -1);
+    for (auto const device : devices) {
+        numbers[at(device)] = device;
+    }
+    return renumbered(machine, numbers);
 }
 
 }  // namespace peerlane::cli

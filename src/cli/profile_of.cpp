@@ -170,8 +170,10 @@ class Search {
         StopSignals const signals;
         auto const devices = visible_ordinals();
         auto const verdicts = proven(devices);
+        auto const machine = target_.numbering.to_driver(target_.whole);
         MeasureOptions options;
         options.verdicts = &verdicts;
+        options.machine = &machine;
         options.quick = asked_.quick;
         options.devices = devices;
         options.nodes = measuring::host_nodes(target_.machine);

@@ -36,7 +36,8 @@ class Measuring {
   public:
     Measuring(Driver& driver, const MeasureOptions& options)
         : options_(options),
-          ground_(ground_of(driver.machine(), options.devices, options.nodes, options.verdicts, options.trust_claimed)),
+          ground_(ground_of(options.machine != nullptr ? *options.machine : driver.machine(), options.devices,
+                            options.nodes, options.verdicts, options.trust_claimed)),
           bench_(driver, std::min(options.most_bytes, options.quick ? quick_steps.last : full_steps.last),
                  options.stopped) {
         profile_.key = options.key;

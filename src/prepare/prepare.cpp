@@ -16,6 +16,7 @@
 #include <peerlane/profile_cache.hpp>
 #include <peerlane/prove.hpp>
 
+#include "machine/renumber.hpp"
 #include "measure/proven.hpp"
 #include "prepare/machine_lock.hpp"
 #include "prepare/renumber.hpp"
@@ -99,6 +100,11 @@ Machine whole_of(const Machine& seen, const std::optional<Discovery>& discovery,
     return whole;
 }
 
+Machine known_from(const std::optional<Discovery>& discovery, Driver& driver) {
+    auto known = discovery ? as_seen(discovery->machine, driver.machine()) : std::nullopt;
+    return known ? *std::move(known) : driver.machine();
+}
+
 class Preparation {
   public:
     Preparation(Driver& driver, const PrepareOptions& options)
@@ -106,7 +112,7 @@ class Preparation {
         if (!driver.simulated()) {
             discovery_ = discover();
         }
-        prepared_.machine = driver.machine();
+        prepared_.machine = known_from(discovery_, driver);
         prepared_.whole = whole_of(driver.machine(), discovery_, options.devices);
         auto const count = prepared_.whole.devices.size();
         ordinals_.assign(count, -1);
@@ -309,7 +315,8 @@ class Preparation {
         options.quick = options_.measure == Measuring::quick;
         options.devices = ordinals_;
         std::sort(options.devices.begin(), options.devices.end());
-        options.nodes = measuring::host_nodes(driver_.machine());
+        options.machine = &prepared_.machine;
+        options.nodes = measuring::host_nodes(prepared_.machine);
         options.key = profile_key(key_);
         if (!driver_.simulated()) {
             auto const now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -347,6 +354,10 @@ class Preparation {
 };
 
 }  // namespace
+
+Machine known_machine(Driver& driver) {
+    return known_from(driver.simulated() ? std::nullopt : std::optional(discover()), driver);
+}
 
 Prepared prepare(Driver& driver, const PrepareOptions& options) {
     return Preparation(driver, options).result();

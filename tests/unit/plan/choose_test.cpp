@@ -1,7 +1,12 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include <peerlane/named.hpp>
 #include <peerlane/planner.hpp>
 #include <peerlane/units.hpp>
+
+#include "machine/renumber.hpp"
 
 namespace peerlane {
 namespace {
@@ -170,6 +175,39 @@ TEST(Choose, RoutesThatWereMeasuredTogetherHaveWhatTheyHadThen) {
     ASSERT_EQ(good.routes.size(), 2U);
     EXPECT_NEAR(ask(0.9).predicted_gbs / good.predicted_gbs, 0.9, 0.03);
     EXPECT_EQ(ask(0.3).routes.size(), 1U) << "then one route alone is faster";
+}
+
+TEST(Choose, WhatIsKnownOfTheLinksServesAProcessThatNumbersItsDevicesOtherwise) {
+    auto whole = load_machine("dgx-1v").machine();
+    Machine seen;  // as a runtime tells of them: from the last to the first
+    for (auto& device : whole.devices) {
+        device.bus = "0000:0" + std::to_string(device.id) + ":00.0";
+    }
+    for (auto device = whole.devices.rbegin(); device != whole.devices.rend(); ++device) {
+        seen.devices.emplace_back();
+        seen.devices.back().id = static_cast<int>(seen.devices.size()) - 1;
+        seen.devices.back().bus = device->bus;
+    }
+    complete_pairs(seen);
+    for (auto& pair : seen.pairs) {
+        pair.claim = true;
+    }
+    auto const known = as_seen(whole, seen);
+    ASSERT_TRUE(known);
+    PlanOptions options;
+    options.trust_claimed = true;
+    auto const relays = [](const Choice& choice) {
+        return std::count_if(choice.routes.begin(), choice.routes.end(), [](const Route& route) {
+            return route.legs.size() == 2 && route.legs.front().to.is_device();
+        });
+    };
+    auto const there = choose(whole, gpu(0), gpu(4), 256_MiB, options);
+    auto const here = choose(*known, gpu(7), gpu(3), 256_MiB, options);
+    EXPECT_GT(relays(there), 0) << "over NVLink";
+    EXPECT_EQ(relays(here), relays(there));
+    EXPECT_EQ(here.routes.size(), there.routes.size());
+    EXPECT_NEAR(here.predicted_s, there.predicted_s, 0.05 * there.predicted_s);
+    EXPECT_EQ(relays(choose(seen, gpu(7), gpu(3), 256_MiB, options)), 0) << "without links there is nothing to tell";
 }
 
 }  // namespace
