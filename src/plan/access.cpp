@@ -13,6 +13,8 @@
 namespace peerlane {
 namespace {
 
+constexpr double small_bytes = 256;  ///< what a kernel moves that does nothing but start and end
+
 std::string pattern_words(const AccessRequest& request) {
     return request.scattered_bytes == 0 ? std::string("in order")
                                         : fmt::format("in scattered pieces of {}", size_text(request.scattered_bytes));
@@ -47,16 +49,19 @@ Choice Planner::access(const AccessRequest& request) const {
     };
     auto const remote_touch = touch(request.owner);
     auto const local_touch = touch(accessor);
-    auto const trust = plan::trust_of(state_->machine, state_->verdicts, state_->options.trust_claimed,
-                                      Leg{request.owner, accessor, Engine::kernel, accessor});
+    // Touches are measured free of what a launch costs; somebody who waits for one pays that too, after a copy as well.
+    Leg const reads{request.owner, accessor, Engine::kernel, accessor};
+    auto const launched = state_->costs.leg(reads);
+    auto const launch_s = launched ? launched->once.seconds(small_bytes) : 0.0;
+    auto const trust = plan::trust_of(state_->machine, state_->verdicts, state_->options.trust_claimed, reads);
     std::optional<double> remote, local;
     if (remote_touch && trust.refusal.empty()) {
-        remote = touches * *remote_touch;
+        remote = launch_s + touches * *remote_touch;
     }
     auto const fits = !request.capacity_bytes || *request.capacity_bytes >= request.bytes;
     if (copy_s && local_touch) {
         // What does not stay is copied again, piece by piece, for every touch.
-        local = fits ? *copy_s + touches * *local_touch : touches * (*copy_s + *local_touch);
+        local = fits ? *copy_s + launch_s + touches * *local_touch : touches * (*copy_s + launch_s + *local_touch);
     }
     auto const* const kept = request.capacity_bytes && fits ? "keep" : "copy";
     auto const stay = remote && (!local || *remote <= *local * (1 + plan::tie));
@@ -64,7 +69,7 @@ Choice Planner::access(const AccessRequest& request) const {
     auto const in_place = fmt::format("reads {} in place {}", pattern_words(request), times(request.touches));
     if (remote_touch) {
         reasons.push_back(
-            {fmt::format("{} {}: {}{}", to_string(accessor), in_place, seconds_text(touches * *remote_touch),
+            {fmt::format("{} {}: {}{}", to_string(accessor), in_place, seconds_text(launch_s + touches * *remote_touch),
                          trust.refusal.empty() ? "" : " if it could"),
              {{fmt::format("a touch of {} costs {} ({} GB/s)", to_string(request.owner), seconds_text(*remote_touch),
                            gbs_text(bytes / *remote_touch / 1e9)),
