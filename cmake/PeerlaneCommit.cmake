@@ -1,5 +1,6 @@
 # Writes OUTPUT, a header with the commit that is being built, where it changed. Run at every build: a commit alone does
 # not configure anew. In a tree without git (an archive of the sources) PEERLANE_COMMIT in the environment may tell it.
+cmake_minimum_required(VERSION 3.25)
 set(commit "$ENV{PEERLANE_COMMIT}")
 find_program(git git)
 if(NOT commit AND git)

@@ -110,7 +110,12 @@ class Parser {
     std::string help() const {
         for (auto const& [command, sub] : subs_) {
             if (sub->parsed() || sub->count() > 0) {
-                return sub->help("peerlane") + "\nOptions of every command: see peerlane --help\n";
+                std::vector<std::string> formats;
+                for (auto const format : command->formats) {
+                    formats.emplace_back(to_string(format));
+                }
+                return fmt::format("{}\n{}Options of every command: see peerlane --help\n", sub->help("peerlane"),
+                                   formats.empty() ? "" : fmt::format("--format: {}\n", fmt::join(formats, ", ")));
             }
         }
         return app_.help();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <peerlane/error.hpp>
 #include <peerlane/measure.hpp>
 #include <peerlane/named.hpp>
 #include <peerlane/planner.hpp>
@@ -112,8 +113,12 @@ CurveCosts curve_costs(Context& context, const DoctorAsked& asked, const Examina
     }
     std::string why = "nothing was measured";
     if (found.verdicts.simulated && !found.replayed && found.stopped_by == 0 && !found.verdicts.pairs.empty()) {
-        if (auto profile = measured_now(context, found); !profile.legs.empty()) {
-            return {std::move(profile), true, "Predicted from costs that were measured on the simulated machine."};
+        try {
+            if (auto profile = measured_now(context, found); !profile.legs.empty()) {
+                return {std::move(profile), true, "Predicted from costs that were measured on the simulated machine."};
+            }
+        } catch (const Error& error) {  // what was proven is to be shown all the same
+            why = fmt::format("measuring failed: {}", error.what());
         }
     } else if (!found.profile.empty()) {
         auto answer = read_profile_cache(found.profile, found.key);

@@ -62,7 +62,7 @@ std::string details_of(const CheckResult& check) {
     if (!check.reason.empty()) {
         add(check.reason);
     }
-    if (check.gbs) {
+    if (check.gbs && check.result == Result::ok) {  // else it is that of a smaller size
         add(gbs_text(*check.gbs) + " GB/s");
     }
     return words;

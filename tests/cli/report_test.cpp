@@ -76,6 +76,7 @@ TEST(HtmlReport, OfPartsOfAMachine) {
     EXPECT_EQ(passive.status, 0) << passive.err;
     EXPECT_THAT(passive.out, HasSubstr("No times are predicted"));
     EXPECT_EQ(typed("--machine h200-pair topo --format html").status, 64);
+    EXPECT_THAT(typed("doctor --help").out, HasSubstr("--format: table, json, markdown, html\n"));
 }
 
 TEST(HtmlReport, WhateverIsWrongWithTheMachine) {
