@@ -11,7 +11,7 @@ namespace {
 
 constexpr int buffers = 4;
 constexpr std::uint64_t least_chunk = 64 << 10, most_chunk = 8 << 20;
-constexpr int fewest_chunks = 9, usual_chunks = 32, most_chunks = 120;
+constexpr int most_transfers = 64, fewest_chunks = 9, usual_chunks = 32, most_chunks = 120;
 constexpr int most_corrections = 4;
 constexpr double close_enough = 0.1;  ///< of the longest time: how much earlier a route may end
 constexpr int trimmed_part = 6;       ///< of the chunks, at either end, that are not counted
@@ -40,9 +40,10 @@ const LegCurve* PlanProbe::curve_of(const Leg& leg) const {
 void PlanProbe::size(Running& running, double bytes) const {
     auto const& legs = *running.legs;
     if (legs.size() == 1) {
-        auto room = std::min(bench_.memory(legs[0].from).bytes(), bench_.memory(legs[0].to).bytes());
-        running.chunk = std::clamp(static_cast<std::uint64_t>(bytes) / granule * granule, granule, room);
-        running.chunks = 1;
+        auto const room = std::min(bench_.memory(legs[0].from).bytes(), bench_.memory(legs[0].to).bytes());
+        auto const wanted = static_cast<std::uint64_t>(bytes) / granule * granule;
+        running.chunks = static_cast<int>(std::clamp<std::uint64_t>((wanted + room / 2) / room, 1, most_transfers));
+        running.chunk = std::clamp(wanted / static_cast<unsigned>(running.chunks) / granule * granule, granule, room);
         return;
     }
     if (running.chunk == 0) {
@@ -58,21 +59,6 @@ void PlanProbe::size(Running& running, double bytes) const {
     }
     running.chunks = std::clamp(static_cast<int>(std::lround(bytes / static_cast<double>(running.chunk))),
                                 fewest_chunks, most_chunks);
-}
-
-/// For a run as long as asked, or as memory has room for the route that is one transfer.
-void PlanProbe::size_all(std::vector<Running>& running) const {
-    auto run_s = rules_.run_s;
-    for (auto const& one : running) {
-        if (one.legs->size() == 1) {
-            auto const& leg = one.legs->front();
-            auto const room = std::min(bench_.memory(leg.from).bytes(), bench_.memory(leg.to).bytes());
-            run_s = std::min(run_s, static_cast<double>(room) / one.rate);
-        }
-    }
-    for (auto& one : running) {
-        size(one, one.rate * run_s);
-    }
 }
 
 /// Memory that is not taken yet, as far as there is enough.
@@ -173,9 +159,9 @@ void PlanProbe::run(std::vector<Running>& running) {
         auto& one = running[i];
         one.seconds = driver.elapsed(lanes[i].start, lanes[i].finish);
         auto const trimmed = std::max(1, one.chunks / trimmed_part);
-        auto const whole = one.chunks == 1;
+        auto const whole = one.legs->size() == 1;
         auto const timed = whole ? one.seconds : driver.elapsed(lanes[i].begin, lanes[i].end);
-        auto const counted = whole ? 1 : one.chunks - 2 * trimmed;
+        auto const counted = whole ? one.chunks : one.chunks - 2 * trimmed;
         one.rate = timed > 0 ? static_cast<double>(one.chunk) * counted / timed : 0;
     }
 }
@@ -215,15 +201,13 @@ std::optional<LoadedPlan> PlanProbe::measure(const std::vector<std::vector<Leg>>
         }
     }
     for (auto& one : running) {
-        one.rate = one.alone;
+        size(one, one.alone * rules_.run_s);
     }
-    size_all(running);
     run(running);
     for (int correction = 0; correction < most_corrections && !close(running); ++correction) {
         for (auto& one : running) {
-            one.rate = static_cast<double>(one.chunk) * one.chunks / one.seconds;
+            size(one, static_cast<double>(one.chunk) * one.chunks / one.seconds * rules_.run_s);
         }
-        size_all(running);
         run(running);
     }
     LoadedPlan plan;

@@ -22,7 +22,7 @@ class PlanProbe {
     PlanProbe(Bench& bench, const std::vector<LegCurve>& legs, PlanRules rules)
         : bench_(bench), legs_(legs), rules_(rules) {}
 
-    /// A route of one leg is one long transfer, issued first; the others pass chunks on through rings of buffers,
+    /// A route of one leg is long transfers, issued first; the others pass chunks on through rings of buffers,
     /// joined by events. How much each carries is corrected until all end at about the same time. Empty when a leg was
     /// not measured alone or cannot be mapped beside the others.
     std::optional<LoadedPlan> measure(const std::vector<std::vector<Leg>>& routes);
@@ -31,15 +31,14 @@ class PlanProbe {
     struct Running {
         const std::vector<Leg>* legs = nullptr;
         double alone = 0;         ///< bytes/s of its slowest leg
-        std::uint64_t chunk = 0;  ///< the whole transfer where it has one leg
+        std::uint64_t chunk = 0;  ///< as long as memory has room for where there is one leg
         int chunks = 1;
         double seconds = 0;  ///< of all
-        double rate = 0;     ///< bytes/s, expected before a run; begin and end left out where it has chunks
+        double rate = 0;     ///< bytes/s, begin and end left out where there are several legs
     };
     struct Lane;
     [[nodiscard]] const LegCurve* curve_of(const Leg& leg) const;
     void size(Running& running, double bytes) const;
-    void size_all(std::vector<Running>& running) const;
     Location next(Place place, std::uint64_t bytes);
     Lane lane_of(const Running& running);
     void issue_chunk(const Running& running, Lane& lane, int number);

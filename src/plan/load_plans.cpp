@@ -48,7 +48,7 @@ void Load::learn_route(const LoadedRoute& route, double round_s, Known& known) c
         return;
     }
     auto const lost = [&](std::uint64_t bytes, double gbs) {
-        double chunk_s = 0;
+        auto chunk_s = route.legs.size() > 1 ? round_s : 0.0;
         for (auto const& leg : route.legs) {
             chunk_s = std::max(chunk_s, costs_->leg(leg)->queued.seconds(static_cast<double>(bytes)));
         }
