@@ -1,5 +1,6 @@
-/// regret [--first N] [--random N] [--apart OCTAVES] [--pairs N] [--save FILE]: regret and error of prediction on the
-/// shipped machines and on random ones whose hardware does what no model knows. Deterministic: no clock is read.
+/// regret [--first N] [--random N] [--shipped no] [--apart OCTAVES] [--pairs N] [--only NAME] [--detail yes]
+/// [--size SIZE] [--save FILE] [--date DATE]: regret and error of prediction on the shipped machines and on random ones
+/// whose hardware does what no model knows. Deterministic: no clock is read, the date is what is given.
 
 #include <cstdio>
 #include <cstdlib>
@@ -43,7 +44,10 @@ int main(int argc, char** argv) {
     std::uint64_t first = 1, random = 200;
     double apart = 2;
     std::size_t pairs = 2;
-    std::string save, only;
+    std::string save, only, date, command = "regret";
+    for (int i = 1; i < argc; ++i) {
+        command += std::string(" ") + argv[i];
+    }
     bool with_shipped = true, detail = false;
     std::uint64_t one_size = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -67,6 +71,8 @@ int main(int argc, char** argv) {
             one_size = parse_size(value).value_or(0);
         } else if (word == "--save") {
             save = value;
+        } else if (word == "--date") {
+            date = value;
         } else {
             fmt::print(stderr, "regret: {}?\n", word);
             return 64;
@@ -121,7 +127,9 @@ int main(int argc, char** argv) {
     }
     if (!save.empty()) {
         std::ofstream out(save);
-        out << "{\"schema\": \"peerlane.regret/1\", \"sizes_octaves_apart\": " << apart << ",\n";
+        out << fmt::format("{{\"schema\": \"peerlane.regret/1\", \"date\": \"{}\", \"command\": \"{}\",\n", date,
+                           command)
+            << "\"sizes_octaves_apart\": " << apart << ",\n";
         for (auto const& section : sections) {
             out << section << ",\n";
         }
