@@ -283,19 +283,22 @@ class Bench {
     /// Two resident kernels, each waiting in its own memory for what the other stores there.
     void ping_pong(bench::Report& report) {
         driver_.synchronize_device(0);
-        Allocation const here(driver_, {gpu(0), 128}), there(driver_, {gpu(1), 128}),
+        // A line of memory is near its reader or far from it, which makes 4 %: flags in several lines.
+        constexpr std::uint64_t lines = 16, apart = 256;
+        Allocation const here(driver_, {gpu(0), lines * apart}), there(driver_, {gpu(1), lines * apart}),
             seen(driver_, {host(), 128, MemoryKind::pinned});
-        driver_.fill(source_.view(), here.location(), 0, 128);
-        driver_.fill(destination_.view(), there.location(), 0, 128);
+        driver_.fill(source_.view(), here.location(), 0, here.bytes());
+        driver_.fill(destination_.view(), there.location(), 0, there.bytes());
         driver_.synchronize(source_.view());
         driver_.synchronize(destination_.view());
         Event const begin(driver_, 0, true), end(driver_, 0, true);
         Times ours;
         std::uint32_t first = 1;
-        auto const rounds = quick ? 1000U : 20000U;
-        for (int i = 0; i < 7; ++i) {
-            TokenArguments const second{there.address(), here.address(), seen.address(), first, rounds, 0, 2.0};
-            TokenArguments const starter{here.address(), there.address(), seen.address() + 64, first, rounds, 1, 2.0};
+        auto const rounds = quick ? 1000U : 10000U;
+        for (std::uint64_t i = 0; i < lines; ++i) {
+            auto const at = here.address() + i * apart, over_there = there.address() + i * apart;
+            TokenArguments const second{over_there, at, seen.address(), first, rounds, 0, 2.0};
+            TokenArguments const starter{at, over_there, seen.address() + 64, first, rounds, 1, 2.0};
             driver_.launch(destination_.view(), token_kernel, &second, {1, 1});
             driver_.record(begin.view(), source_.view());
             driver_.launch(source_.view(), token_kernel, &starter, {1, 1});

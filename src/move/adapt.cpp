@@ -16,10 +16,11 @@ constexpr double least_difference = 0.05;
 constexpr double lower_bound = 0.5, upper_bound = 1.5;
 constexpr double hopeless = 2.0;
 constexpr int most_corrections = 4;  ///< before a split has to show that it is worth it
-constexpr double worth_it = 1.005;
-constexpr double quicker = 0.998;  ///< shares are kept for this part of the time, not for noise
+/// Alone at least so much quicker: the plan promised a gain, and some copies are slow by chance.
+constexpr double better_alone = 0.99;
+constexpr double quicker = 0.996;  ///< shares are kept for this part of the time, not for noise
 constexpr double first_step = 1.12;
-constexpr int most_steps = 4;
+constexpr int most_steps = 3;
 constexpr double differs_more = 1.1;
 constexpr double worth_trying = 0.6;  ///< share of a route that may be as quick alone
 constexpr std::uint64_t rarely = 16;
@@ -146,7 +147,7 @@ std::optional<Finding> Adaptation::look(Driver& driver, Place from, Place to, st
         forget_looks();
         return std::nullopt;
     }
-    if (wholes_.size() < looks) {
+    if (wholes_.size() < (times_routes() ? looks : careful_looks)) {
         return std::nullopt;
     }
     std::optional<Finding> finding;
@@ -279,7 +280,7 @@ void Adaptation::forget_looks() {
 
 void Adaptation::end_trial() {
     phase_ = Phase::settled;
-    if (median(wholes_) <= split_s_ * worth_it) {
+    if (median(wholes_) <= split_s_ * better_alone) {
         routes_ = alone_;
         planned_ = {1.0};
         clocks_.clear();

@@ -36,12 +36,12 @@ Correction correct(const std::vector<Observed>& routes);
 /// First the shares are corrected until all routes end about together; a correction that does not make the whole copy
 /// quicker is taken back (a route's own time does not show what joining it costs). Where one of the routes is a single
 /// leg that carries most, the others' part is then tried a little larger and smaller by the time of whole copies, and
-/// some copies go by that leg alone: a split that is not quicker, calls and all, is given up for good. From then on
+/// some copies go by that leg alone: a split that is slower, calls and all, is given up for good. From then on
 /// one copy in sixteen is looked at.
 class Adaptation {
   public:
-    /// Copies looked at before anything is changed.
-    static constexpr std::size_t looks = 3;
+    /// Copies looked at before anything is changed; before shares are judged by whole copies.
+    static constexpr std::size_t looks = 3, careful_looks = 5;
 
     explicit Adaptation(std::vector<Route> planned);
     [[nodiscard]] const std::vector<Route>& routes() const { return phase_ == Phase::trial ? alone_ : routes_; }

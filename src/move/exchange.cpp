@@ -27,6 +27,7 @@ namespace {
 struct Asked {
     Location to, from;
     std::uint64_t bytes = 0;
+    bool open = false;  ///< enabling access is all that both ends need
 };
 
 /// For each copy a stream of its first issuer in which what comes before it is planned to be over.
@@ -101,7 +102,10 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
         if (target.kind == MemoryKind::pageable || source.kind == MemoryKind::pageable) {
             throw std::invalid_argument("exchange: pageable host memory; pin or register it");
         }
-        asked.push_back({{target.place, address_of(copy.to)}, {source.place, address_of(copy.from)}, copy.bytes});
+        asked.push_back({{target.place, address_of(copy.to)},
+                         {source.place, address_of(copy.from)},
+                         copy.bytes,
+                         target.open_to_kernels && source.open_to_kernels});
         flows.push_back({source.place, target.place, copy.bytes});
     }
     auto const& order_of_copies = mover.orders->of(flows);
@@ -118,14 +122,17 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
         for (auto const& leg : plan[i].route.legs) {
             mover.resources.map(leg);
         }
-        mover.open_ends(plan[i].route, asked[i].to, asked[i].from);
+        if (!asked[i].open) {
+            mover.open_ends(plan[i].route, asked[i].to, asked[i].from);
+        }
     }
     auto const where = streams_for(plan, order, Mover::State::most_exchange_streams);
     std::map<std::pair<int, std::size_t>, std::size_t> latest;  // copy of each stream
+    auto const nothing_before = driver.query(stream);           // then nobody waits for the way from stream to stream
     driver.record(state->start.view(), stream);
     for (auto const i : order) {
         auto const on = mover.exchange_stream(where[i].first, where[i].second).view();
-        if (latest.find(where[i]) == latest.end()) {
+        if (!nothing_before && latest.find(where[i]) == latest.end()) {
             driver.wait(on, state->start.view());
         }
         for (auto const before : order_of_copies.placed[i].after) {

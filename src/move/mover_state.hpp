@@ -14,8 +14,8 @@
 #include "move/decisions.hpp"
 #include "move/executor.hpp"
 #include "move/list_mover.hpp"
-#include "move/pageable.hpp"
 #include "move/order.hpp"
+#include "move/pageable.hpp"
 
 namespace peerlane {
 
