@@ -45,11 +45,7 @@ class OrderOfDriver {
     /// The graph that is being captured in the stream keeps `what` until it and everything made of it are gone; what is
     /// given up then is destroyed by a later call of this driver, or never when the driver goes first. False, and
     /// nothing kept, where the stream is not being captured or the driver cannot tell when a graph goes.
-    virtual bool keep_with_graph(StreamView stream, std::shared_ptr<void> what) {
-        static_cast<void>(stream);
-        static_cast<void>(what);
-        return false;
-    }
+    virtual bool keep_with_graph(StreamView /*stream*/, std::shared_ptr<void> /*what*/) { return false; }
     virtual void launch_graph(GraphId graph, StreamView stream) = 0;
     virtual void destroy_graph(GraphId graph) = 0;
 

@@ -156,10 +156,27 @@ TEST_P(NamedMachine, MirroredPairsAgree) {
 // What the sources print of each machine, cell by cell where that is short.
 TEST(NamedMachines, AreTheOnesThatWereAskedFor) {
     auto const found = names();
-    for (auto const* name :
-         {"h200-pair", "h200-4", "h200-8", "h100-8", "h800-8", "a100-8", "dgx-1v", "dgx-2", "v100-partial-mesh", "gb200-4",
-          "rtx4090-8-dual-epyc", "a6000-6", "switchtec-flat-8", "switchtec-root-leaf-8", "pex890xx-8",
-          "a100-pcie-pairs-4", "mi250x-8", "mi300x-8", "rtx3090-no-p2p-8", "aws-p4d-24xl", "azure-ndv5"}) {
+    for (auto const* name : {"h200-pair",
+                             "h200-4",
+                             "h200-8",
+                             "h100-8",
+                             "h800-8",
+                             "a100-8",
+                             "dgx-1v",
+                             "dgx-2",
+                             "v100-partial-mesh",
+                             "gb200-4",
+                             "rtx4090-8-dual-epyc",
+                             "a6000-6",
+                             "switchtec-flat-8",
+                             "switchtec-root-leaf-8",
+                             "pex890xx-8",
+                             "a100-pcie-pairs-4",
+                             "mi250x-8",
+                             "mi300x-8",
+                             "rtx3090-no-p2p-8",
+                             "aws-p4d-24xl",
+                             "azure-ndv5"}) {
         EXPECT_EQ(std::count(found.begin(), found.end(), name), 1) << name;
     }
 }
