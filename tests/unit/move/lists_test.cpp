@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "move/lists.hpp"
@@ -86,6 +87,36 @@ TEST(Lists, FirstRepeatedIsExactForNarrowAndWideNumbers) {
             if (spread == 64) {
                 std::vector<std::int32_t> const narrow(pages.begin(), pages.end());
                 ASSERT_EQ(first_repeated({PageIndices(narrow.data()), narrow.size()}), expected);
+            }
+        }
+    }
+}
+
+// Long lists are looked at in blocks, and with a bit a page where all pages are known to be inside.
+TEST(Lists, LongListsNameTheFirstBadNumberToo) {
+    std::mt19937_64 random(13);
+    for (auto const count : {511U, 512U, 513U, 1024U, 5000U}) {
+        for (int round = 0; round < 20; ++round) {
+            std::vector<std::int64_t> pages(count);
+            std::iota(pages.begin(), pages.end(), 0);
+            std::shuffle(pages.begin(), pages.end(), random);
+            auto const room = pages_inside(100, 100, std::uint64_t{count} * 100);
+            EXPECT_EQ(room, count);
+            EXPECT_EQ(first_outside(wide(pages), 100, 100, std::uint64_t{count} * 100), std::nullopt);
+            EXPECT_EQ(first_repeated(wide(pages), room), std::nullopt);
+            EXPECT_EQ(runs_of(wide(pages), wide(pages), 10) > 10, runs_of(wide(pages), wide(pages)) > 10);
+            auto bad = pages;
+            auto const first = random() % count, second = random() % count;
+            bad[first] = round % 2 == 0 ? -1 : std::int64_t{count};
+            bad[second] = std::int64_t{1} << 40;
+            EXPECT_EQ(first_outside(wide(bad), 100, 100, std::uint64_t{count} * 100), std::min(first, second));
+            auto twice = pages;
+            twice[std::max(first, second)] = twice[std::min(first, second)];
+            if (first != second) {
+                EXPECT_EQ(first_repeated(wide(twice), room), std::max(first, second));
+                EXPECT_EQ(first_repeated(wide(twice)), std::max(first, second));
+                std::vector<std::int32_t> const narrow(twice.begin(), twice.end());
+                EXPECT_EQ(first_repeated({PageIndices(narrow.data()), narrow.size()}, room), std::max(first, second));
             }
         }
     }
