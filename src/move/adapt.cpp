@@ -273,6 +273,14 @@ void Adaptation::search() {
     set_shares(next);
 }
 
+void Adaptation::search_anew() {
+    before_.reset();
+    step_ = 0;
+    steps_ = 0;
+    turned_ = false;
+    phase_ = phase_ == Phase::trial ? Phase::searching : phase_;
+}
+
 void Adaptation::forget_looks() {
     wholes_.clear();
     seen_.assign(routes_.size(), {});
@@ -322,7 +330,7 @@ void Adaptation::normalize() {
     if (routes.size() != planned_.size()) {
         clocks_.clear();
         awaited_ = false;
-        before_.reset();
+        search_anew();
         auto const left = std::accumulate(planned.begin(), planned.end(), 0.0);
         for (auto& share : planned) {
             share /= left;
@@ -334,7 +342,7 @@ void Adaptation::normalize() {
     if (!alone_.empty() && std::none_of(routes_.begin(), routes_.end(),
                                         [&](const Route& route) { return route.legs == alone_.front().legs; })) {
         alone_.clear();
-        phase_ = phase_ == Phase::trial || phase_ == Phase::searching ? Phase::settled : phase_;
+        phase_ = phase_ == Phase::searching ? Phase::settled : phase_;
     }
 }
 

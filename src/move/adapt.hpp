@@ -69,6 +69,8 @@ class Adaptation {
     /// The next phase after corrections.
     void have_corrected();
     void search();
+    /// Routes went: what was found of the shares before says nothing of those that are left.
+    void search_anew();
     void end_trial();
     void set_shares(const std::vector<double>& shares);
     [[nodiscard]] std::vector<double> shares() const;

@@ -123,7 +123,7 @@ std::unique_ptr<Exchange::State> Exchange::State::submitted(Mover::State& mover,
             mover.resources.map(leg);
         }
         if (!asked[i].open) {
-            mover.open_ends(plan[i].route, asked[i].to, asked[i].from);
+            mover.open_ends(plan[i].route.legs, asked[i].to, asked[i].from);
         }
     }
     auto const where = streams_for(plan, order, Mover::State::most_exchange_streams);

@@ -96,8 +96,8 @@ void Mover::State::copy(Location to, Location from, const move::End& target, con
     });
 }
 
-void Mover::State::open_ends(const Route& route, Location to, Location from) {
-    for (auto const& leg : route.legs) {
+void Mover::State::open_ends(std::span<const Leg> legs, Location to, Location from) {
+    for (auto const& leg : legs) {
         auto const open = [&](Place end, const Location& at) {
             if (end != at.place) {
                 return;
@@ -129,7 +129,7 @@ void Mover::State::copy_single(const move::Decision& decision, Location to, Loca
     }
     if (!open) {
         std::lock_guard const lock(mutex);
-        open_ends({1.0, {*leg}, 0, 0}, to, from);
+        open_ends({leg, 1}, to, from);
     }
     remember(*leg);
     if (leg->issuer.index == stream.device) {
@@ -156,7 +156,7 @@ void Mover::State::copy_split(move::Decision& decision, Location to, Location fr
     auto const how = adaptation.begin(driver, stream.device, may_look);
     for (auto const& route : adaptation.routes()) {
         if (!open) {
-            open_ends(route, to, from);
+            open_ends(route.legs, to, from);
         }
         remember(route.legs.back());
     }
@@ -241,7 +241,7 @@ void Mover::State::carry_out(const Choice& choice, Location to, Location from, S
         }
         std::lock_guard const lock(mutex);
         for (auto const& route : choice.routes) {
-            open_ends(route, to, from);
+            open_ends(route.legs, to, from);
             remember(route.legs.back());
         }
         executor.submit(choice.routes, choice.bytes, to, from, stream, resources);

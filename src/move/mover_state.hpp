@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include <peerlane/error.hpp>
@@ -71,9 +72,9 @@ struct Mover::State {
     Stream& exchange_stream(int device, std::size_t number);
     Event& exchange_event(int device, std::size_t number);
     void remember(const Leg& leg) noexcept;
-    /// Maps and grants what enabling does not cover at the ends of a route: for kernels (Error where that is refused),
-    /// and for engines, which go on without. The lock is held.
-    void open_ends(const Route& route, Location to, Location from);
+    /// Maps and grants what enabling does not cover where legs touch the ends: for kernels (Error where that is
+    /// refused), and for engines, which go on without. The lock is held.
+    void open_ends(std::span<const Leg> legs, Location to, Location from);
     [[nodiscard]] std::shared_ptr<move::Resources> graph_resources() const;
     void keep(const std::shared_ptr<move::Resources>& own, StreamView stream);
 

@@ -94,7 +94,7 @@ void Transfer::State::open(const Route& route) {
     if (!way->usable()) {
         return;
     }
-    mover_.open_ends(route, to_, from_);
+    mover_.open_ends(route.legs, to_, from_);
     if (begin_) {
         way->after(begin_->view());
     }

@@ -175,5 +175,37 @@ TEST(Adaptation, DropsWhatFailedButNeverAll) {
     EXPECT_EQ(adaptation.routes().size(), 1u);
 }
 
+// Whatever the adaptation is at when a leg fails: it goes on with the routes that are left.
+TEST(Adaptation, ALegMayFailAtAnyMoment) {
+    constexpr auto bytes = 64_MiB;
+    auto const by_host = leg(gpu(0), host(0));
+    for (int fails_after = 0; fails_after < 45; ++fails_after) {
+        Rig rig("h100-8");
+        move::Adaptation adaptation({{0.8, {push(gpu(0), gpu(1))}, 0, 0},
+                                     {0.1, {push(gpu(0), gpu(2)), push(gpu(2), gpu(1))}, 1_MiB, 4},
+                                     {0.1, {by_host, leg(host(0), gpu(1))}, 1_MiB, 4}});
+        move::Resources resources(*rig.driver, 64_MiB);
+        move::Executor executor(*rig.driver);
+        Bytes source(*rig.driver, gpu(0), bytes), target(*rig.driver, gpu(1), bytes);
+        Stream stream(*rig.driver, 0);
+        for (int i = 0; i < 80; ++i) {
+            auto const how = adaptation.begin(*rig.driver, 0);
+            executor.submit(adaptation.routes(), bytes, target.at(), source.at(), stream.view(), resources, how);
+            rig.driver->synchronize(stream.view());
+            (void)adaptation.look(*rig.driver, gpu(0), gpu(1), bytes);
+            if (i == fails_after) {
+                (void)adaptation.drop(by_host);
+            }
+            auto sum = 0.0;
+            for (auto const& route : adaptation.routes()) {
+                sum += route.share;
+                EXPECT_GT(route.share, 0);
+                EXPECT_TRUE(i < fails_after || route.legs.front() != by_host);
+            }
+            ASSERT_NEAR(sum, 1, 1e-9) << "copy " << i << ", failure after " << fails_after;
+        }
+    }
+}
+
 }  // namespace
 }  // namespace peerlane
