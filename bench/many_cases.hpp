@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench_report.hpp"
-#include "many_nccl.hpp"
+#include "nccl.hpp"
 #include "many_rig.hpp"
 
 namespace peerlane::bench {

@@ -18,7 +18,7 @@
 #include "kernels/post.hpp"
 #include "kernels/token.hpp"
 #include "messages_load.hpp"
-#include "messages_nccl.hpp"
+#include "nccl.hpp"
 #ifdef PEERLANE_BENCH_PEERS
 #include "pages_peers.hpp"
 #endif
@@ -71,7 +71,7 @@ class Bench {
         driver.synchronize(source_.view());
         if (!driver.simulated()) {
             std::string reason;
-            nccl_ = bench::Nccl::open(0, 1, reason);
+            nccl_ = bench::NcclGroup::open(2, reason);
             fmt::print("{}\n", nccl_ ? fmt::format("NCCL {}", nccl_->version()) : "without NCCL: " + reason);
         }
     }
@@ -153,8 +153,8 @@ class Bench {
                           }});
         if (nccl_) {
             others.push_back({"NCCL send and receive", [&] {
-                                  nccl_->send(to_.address(), from_.address(), bytes, source_.view(),
-                                              destination_.view());
+                                  nccl_->send({{0, 1, from_.address(), to_.address(), bytes}},
+                                              {source_.view(), destination_.view()});
                                   driver_.synchronize(source_.view());
                                   driver_.synchronize(destination_.view());
                               }});
@@ -391,7 +391,7 @@ class Bench {
     Stream source_, destination_;
     Ready ready_;
     Courier courier_;
-    std::unique_ptr<bench::Nccl> nccl_;
+    std::unique_ptr<bench::NcclGroup> nccl_;
     std::vector<std::string> shown_;
 };
 

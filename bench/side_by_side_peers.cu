@@ -1,15 +1,15 @@
 #include "side_by_side_peers.hpp"
 
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <stdexcept>
 
 #include <peerlane/cuda.hpp>
+
+#include "nccl.hpp"
 
 namespace peerlane::bench {
 namespace {
@@ -39,54 +39,6 @@ void check(cudaError_t result) {
         throw std::runtime_error(cudaGetErrorString(result));
     }
 }
-
-/// The few functions of NCCL 2 that a send and a receive need.
-class Nccl {
-  public:
-    Nccl() {
-        library_ = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-        if (library_ == nullptr) {
-            missing_ = "libnccl.so.2 is not installed";
-            return;
-        }
-        auto const find = [&](auto& function, const char* name) {
-            function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library_, name));
-            if (function == nullptr) {
-                missing_ = std::string(name) + " is not in it";
-            }
-        };
-        find(init_all_, "ncclCommInitAll");
-        find(start_, "ncclGroupStart");
-        find(end_, "ncclGroupEnd");
-        find(send_, "ncclSend");
-        find(receive_, "ncclRecv");
-        std::array<int, 2> const devices{0, 1};
-        if (missing_.empty() && init_all_(comms_.data(), 2, devices.data()) != 0) {
-            missing_ = "it could not be initialised for devices 0 and 1";
-        }
-    }
-    [[nodiscard]] const std::string& missing() const { return missing_; }
-    void move(void* to, const void* from, std::size_t bytes, cudaStream_t source, cudaStream_t destination) {
-        constexpr int one_byte = 1;  // ncclUint8
-        auto result = start_();
-        result = result != 0 ? result : send_(from, bytes, one_byte, 1, comms_[0], source);
-        result = result != 0 ? result : receive_(to, bytes, one_byte, 0, comms_[1], destination);
-        auto const end = end_();
-        if (result != 0 || end != 0) {
-            throw std::runtime_error("NCCL failed");
-        }
-    }
-
-  private:
-    void* library_ = nullptr;
-    std::string missing_;
-    std::array<void*, 2> comms_{};
-    int (*init_all_)(void**, int, const int*) = nullptr;
-    int (*start_)() = nullptr;
-    int (*end_)() = nullptr;
-    int (*send_)(const void*, std::size_t, int, int, void*, cudaStream_t) = nullptr;
-    int (*receive_)(void*, std::size_t, int, int, void*, cudaStream_t) = nullptr;
-};
 
 class RawCuda final : public Raw {
   public:
@@ -121,21 +73,21 @@ class RawCuda final : public Raw {
         return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
     std::string nccl_missing() override {
+        std::string reason;
         if (!nccl_) {
-            nccl_ = std::make_unique<Nccl>();
+            nccl_ = NcclGroup::open(2, reason);
             on(0);
         }
-        return nccl_->missing();
+        return reason;
     }
     void nccl(Location to, Location from, std::uint64_t bytes, StreamView source, StreamView destination) override {
-        nccl_->move(pointer_to(to.address), pointer_to(from.address), bytes, cuda::native_handle(source),
-                    cuda::native_handle(destination));
+        nccl_->send({{0, 1, from.address, to.address, bytes}}, {source, destination});
         wait(source);
         wait(destination);
     }
 
   private:
-    std::unique_ptr<Nccl> nccl_;
+    std::unique_ptr<NcclGroup> nccl_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "many_nccl.hpp"
+#include "nccl.hpp"
 
 #include <dlfcn.h>
 
