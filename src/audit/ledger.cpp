@@ -232,14 +232,15 @@ bool Ledger::copy_staged(const Entry& a, const Entry& b) const {
         y.kind == MemoryKind::managed) {
         return false;
     }
-    if (enabled_any(x.device, y.device) || enabled_any(y.device, x.device)) {
-        return false;
-    }
     if ((a.imported && a.importer == y.device) || (b.imported && b.importer == x.device)) {
         return false;
     }
-    return !(x.granted_kind() && granted(y.device, x) != Grant::none) &&
-           !(y.granted_kind() && granted(x.device, y) != Grant::none);
+    // One of the devices has to reach the other's memory; enabling does not reach what is granted.
+    const auto reaches = [&](int accessor, const Storage& storage) {
+        return storage.granted_kind() ? granted(accessor, storage) != Grant::none
+                                      : enabled_any(accessor, storage.device);
+    };
+    return !reaches(y.device, x) && !reaches(x.device, y);
 }
 
 bool Ledger::copy_refused(const Entry& entry, int current) const {

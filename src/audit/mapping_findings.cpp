@@ -202,15 +202,23 @@ void Auditor::Impl::check_copy(const Doing& doing, const trace::Copy& copy, std:
     if (ledger_.copy_staged(src, dst)) {
         const int from = ledger_.storage(src.storage).device;
         const int to = ledger_.storage(dst.storage).device;
+        const bool any_granted =
+            ledger_.storage(src.storage).granted_kind() || ledger_.storage(dst.storage).granted_kind();
         Keyed keyed{
-            finding(
-                "copy-staged-by-driver", doing.line,
-                fmt::format(
-                    "{} from device {} to device {}: neither {}:{} nor {}:{} is enabled, so the driver stages it "
-                    "through the host",
-                    words_.call(doing), from, to, from, to, to, from),
-                fmt::format("enable access {}:{} or {}:{} first (a copy needs only one of them), or stage it yourself",
-                            from, to, to, from)),
+            finding("copy-staged-by-driver", doing.line,
+                    fmt::format("{} from device {} to device {}: neither {}:{} nor {}:{} is {}, so the driver stages "
+                                "it through the "
+                                "host",
+                                words_.call(doing), from, to, from, to, to, from,
+                                any_granted ? "enabled or granted" : "enabled"),
+                    any_granted
+                        ? fmt::format(
+                              "grant the memory to the other device ({}:{} or {}:{}, a copy needs only one of them; "
+                              "enabling does not reach pools and virtual memory), or stage it yourself",
+                              from, to, to, from)
+                        : fmt::format("enable access {}:{} or {}:{} first (a copy needs only one of them), or stage it "
+                                      "yourself",
+                                      from, to, to, from)),
             fmt::format("{} {} {}", from, to, doing.chain)};
         keyed.finding.severity = AuditFinding::Severity::warn;
         keyed.finding.accessor = from;
