@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench_report.hpp"
-#include "nccl.hpp"
 #include "many_rig.hpp"
+#include "nccl.hpp"
 
 namespace peerlane::bench {
 
